@@ -149,17 +149,6 @@ export async function scan(page, locator) {
   return decodeQR({ ...size, data: Uint8Array.from(Buffer.from(data, 'latin1')) })
 }
 
-/** The seconds left on two countdowns, read at the same moment. */
-export async function secondsLeft(one, other) {
-  const texts = await one.evaluate(
-    (...places) => places.map((place) => place.querySelector('[data-deadline]').innerText),
-    await other.elementHandle(),
-  )
-  return texts.map((text) =>
-    text.split(':').reduce((minutes, seconds) => Number(minutes) * 60 + Number(seconds)),
-  )
-}
-
 /** Throws if axe finds a serious or critical violation. */
 export async function expectAccessible(page) {
   // A button that has just become Pay still changes its colours.

@@ -51,6 +51,17 @@ export async function codes(report, browser) {
     const pay = await page.evaluate(() => document.activeElement.classList.contains('pay'))
     if (!pay) throw new Error('the focus is not on Pay')
   })
+  await check('Pay is idle on the list and the card after the end of the time to pay', async () => {
+    shop.payWindow = 1_000
+    shop.margin = 600_000
+    await page.locator('[data-sale] [data-action="buy"]').first().click()
+    await soon(page.locator('.rail [data-order]').nth(1))
+    await soon(order.locator('.pay[aria-disabled="true"]'))
+    await soon(order.locator('.deadline').filter({ hasText: '支付已超时' }))
+    await soon(page.locator('[data-sale] .button[aria-disabled="true"]').filter({ hasText: '支付已超时' }))
+    shop.payWindow = 600_000
+    shop.margin = 0
+  })
   await check('shows that the time to pay is over', async () => {
     await page.locator('[data-sale] [data-action="buy"]').first().click()
     await soon(page.locator('.rail [data-order]').nth(1))

@@ -3,7 +3,8 @@
  * the addresses of two demos, with and without simulated shoppers, and optionally a regular expression that selects
  * parts. SMOKE_DATA and SMOKE_BUSY_REDIS are the folder and the embedded Redis (host:port) of the first demo;
  * SMOKE_MAIL and SMOKE_REDIS are the folder of the mails and the embedded Redis of the second. SMOKE_SHOTS is a folder
- * for screenshots, CHROMIUM the browser. With SMOKE_SHEETS, a folder, only the contact sheets are written. Failed checks save a screenshot and a trace in .run/browser.
+ * for screenshots, CHROMIUM the browser. With SMOKE_SHEETS, a folder, only the contact sheets are written. Failed
+ * checks save a screenshot and a trace in .run/browser.
  */
 import { dirname } from 'node:path'
 import { Browser } from './browser.mjs'
@@ -59,7 +60,7 @@ const parts = {
   'touch, end of a slot, phone': () => touch(report, browser, slotChange, phoneLight),
   'touch, end of a slot, desktop': () => touch(report, browser, slotChange, desktopDark),
   'account on the stand-in': () => accountsOnStandIn(report, browser, { ...phoneDark, lang: 'zh' }),
-  'buying: login': () => loginToBuy(report, browser, quiet, dirname(mail)),
+  'buying: login': () => loginToBuy(report, browser),
   'buying: delivery on a desktop': () => delivery(report, browser, quiet, desktopLight),
   'buying: delivery on a phone': () => delivery(report, browser, quiet, phoneDark),
   'buying: opening': () => opening(report, browser, quiet),

@@ -1,6 +1,6 @@
 import { buy, expectNoProblems, live, soon, until } from './browser.mjs'
 import { Operator } from './console.mjs'
-import { EmptyShop } from './program.mjs'
+import { EmptyShop, localTime } from './program.mjs'
 
 const EMAIL = 'names@shop.example'
 const PASSWORD = 'a sentence that nobody guesses'
@@ -185,6 +185,3 @@ async function editNames(report, browser, shop) {
   })
   await page.context().close()
 }
-
-/** The local time in the default time zone of a shop, in minutes. */
-const localTime = (at) => new Date(at).toLocaleString('sv-SE', { timeZone: 'Asia/Shanghai' }).slice(0, 16)

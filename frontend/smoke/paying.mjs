@@ -157,7 +157,10 @@ class Visit {
         await stayAtCashier(phone)
         await phone.getByRole('button', { name: 'Pay', exact: true }).click()
         await soon(phone.locator('main[data-state="paid"]'))
-        await this.sheet.locator('[data-outcome="paid"]').waitFor()
+        const outcome = this.sheet.locator('[data-outcome="paid"]')
+        await outcome.getByText('Thank you!').waitFor()
+        await outcome.getByText('We ship to Sample Shopper').waitFor()
+        await outcome.getByText('parcel number').waitFor()
         await this.checkPage(this.page, 'code-paid')
       },
     )

@@ -22,16 +22,17 @@ export function stampede(data, args, input, settings = {}) {
   })
 }
 
-/** A separate, empty shop: `stampede serve` in an empty folder. */
+/** A separate, empty shop: `stampede serve` in an empty folder, with the given settings without their prefix. */
 export class EmptyShop {
   /** Resolves when the server responds; rejects with its output if it exits before. */
-  static async start() {
+  static async start(settings = {}) {
     const shop = new EmptyShop()
     shop.data = await mkdtemp(join(tmpdir(), 'stampede-empty-'))
-    const settings = { LISTEN: '127.0.0.1:0', METRICS_LISTEN: 'off', GUEST_LOGIN: 'true', DATA: shop.data }
-    const env = Object.fromEntries(
-      Object.entries(settings).map(([name, value]) => [`STAMPEDE_${name}`, value]),
-    )
+    const all = {
+      ...{ LISTEN: '127.0.0.1:0', METRICS_LISTEN: 'off', GUEST_LOGIN: 'true', DATA: shop.data },
+      ...settings,
+    }
+    const env = Object.fromEntries(Object.entries(all).map(([name, value]) => [`STAMPEDE_${name}`, value]))
     shop.child = spawn(program, ['serve'], {
       env: { ...process.env, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -62,3 +63,7 @@ export class EmptyShop {
     await rm(this.data, { recursive: true, force: true })
   }
 }
+
+/** The local time in the default time zone of a shop, in minutes. */
+export const localTime = (at) =>
+  new Date(at).toLocaleString('sv-SE', { timeZone: 'Asia/Shanghai' }).slice(0, 16)

@@ -1,4 +1,4 @@
-import { buy, expectNoSideways, live, soon, until } from './browser.mjs'
+import { ADDRESS, buy, expectNoSideways, live, soon, until } from './browser.mjs'
 
 const phone = { size: 'phone', viewport: { width: 320, height: 568 } }
 /** The minimum size of a target, in CSS pixels. */
@@ -117,7 +117,7 @@ async function expectTextsFit(page) {
 }
 
 async function fold(check, browser, base, viewport) {
-  const page = await ready(browser, base, { size: 'phone', viewport })
+  const page = await ready(browser, base, { size: 'phone', viewport, address: ADDRESS })
   await check(`the first Buy is visible at ${viewport.width}×${viewport.height}`, async () => {
     await browser.checkPage(page, `screens-${viewport.width}x${viewport.height}-light`)
     const { y, height } = await page.locator('[data-sale]').first().locator('[data-action]').boundingBox()
@@ -140,6 +140,12 @@ async function fold(check, browser, base, viewport) {
     await expectOnTop(dialog.locator('.close'))
     await expectOnTop(dialog.locator('[data-action]'))
     await browser.checkPage(page, `screens-sale-${viewport.width}x${viewport.height}`)
+    await page.keyboard.press('Escape')
+  })
+  await check(`Pay opens the cashier at ${viewport.width}×${viewport.height}`, async () => {
+    await buy(page)
+    await page.locator('[data-sale] [data-action="pay"][aria-disabled="false"]').first().click()
+    await page.waitForURL(/\/cashier\//)
   })
   await page.context().close()
 }

@@ -1,6 +1,7 @@
 import { createPinia } from 'pinia'
 import { createApp } from 'vue'
 import App from './App.vue'
+import { reloadAfterDeployment } from './lazy'
 import { shopPlugin } from './shop/open'
 import './styles/tokens.css'
 import './styles/base.css'
@@ -9,4 +10,5 @@ import './styles/freshness.css'
 import './styles/skeleton.css'
 import './styles/forced.css'
 
+reloadAfterDeployment()
 createApp(App).use(createPinia()).use(shopPlugin).mount('#app')

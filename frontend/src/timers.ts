@@ -45,16 +45,33 @@ export function useDrawn(): (run: () => void) => void {
 }
 
 /**
- * Runs a function in the next frame, or at once while the page is hidden, because it has no frames then. A new call
- * replaces the previous one.
+ * Runs a function in the next frame, or at once if the page is hidden or becomes hidden, because it has no frames then.
+ * A new call replaces the previous one.
  */
 export function useNextFrame(): (run: () => void) => void {
   let frame = 0
-  onScopeDispose(() => cancelAnimationFrame(frame))
-  return (run) => {
+  let waiting: (() => void) | undefined
+
+  function fire(): void {
+    const run = waiting
+    stop()
+    run?.()
+  }
+
+  function stop(): void {
     cancelAnimationFrame(frame)
-    if (document.hidden) run()
-    else frame = requestAnimationFrame(run)
+    waiting = undefined
+  }
+
+  useListener(document, 'visibilitychange', () => {
+    if (document.hidden) fire()
+  })
+  onScopeDispose(stop)
+  return (run) => {
+    stop()
+    waiting = run
+    if (document.hidden) fire()
+    else frame = requestAnimationFrame(fire)
   }
 }
 

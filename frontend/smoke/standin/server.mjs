@@ -19,7 +19,6 @@ const BLOCKED = 4507
  * security policy and uses the same protocol.
  */
 export class StandIn {
-  guests = true
   /** The number of further requests for sale details that fail with 503. */
   lostDetails = 0
   /** Every frame received. */
@@ -131,7 +130,6 @@ export class StandIn {
   }
 
   async #guest(request, response) {
-    if (!this.guests) return response.writeHead(403).end(JSON.stringify(refuse('forbidden')))
     const old = userOf(request.headers.authorization?.slice(7))
     if (this.#ended.has(old)) return response.writeHead(401).end(JSON.stringify(refuse('unauthorized')))
     await this.guestsFrom
@@ -277,7 +275,7 @@ function laterState(order, cursor) {
 }
 
 /** A token with the right shape for the page. This server does not check signatures. `life` is in seconds. */
-export function tokenOf(user, life = 3600, did = undefined) {
+function tokenOf(user, life = 3600, did = undefined) {
   const part = (value) => Buffer.from(JSON.stringify(value)).toString('base64url')
   const now = Math.floor(Date.now() / 1000)
   return `${part({ alg: 'none' })}.${part({ sub: user, did, iat: now, exp: now + life })}.x`

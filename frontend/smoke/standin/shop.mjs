@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto'
 import { goods } from './goods.mjs'
 
 const SLOT_MS = 5 * 60_000
-/** Maximum time before the order's deadline at which the gateway stops accepting payments. */
 const PASS_MS = 120_000
 const PASSES_FROM_MS = 60_000
 /** Units that simulated shoppers leave to the test. */
@@ -20,6 +19,8 @@ export class StandInShop {
   busyBuys = 0
   /** Milliseconds from an order to its expiry, if it is not paid. */
   payWindow = 60_000
+  /** The time from the end of payments to the end of the order, in milliseconds. */
+  margin = 0
   /** Whether the payment gateway fails. */
   gatewayAway = false
   /** Zero bits that a proof of work needs. */
@@ -229,7 +230,7 @@ export class StandInShop {
     if (order.state !== 'reserved') return
     order.pay_until = Date.now() + this.payWindow
     this.#become(order, 'pending')
-    setTimeout(() => this.#giveBack(order, 'expired'), this.payWindow).unref()
+    setTimeout(() => this.#giveBack(order, 'expired'), this.payWindow + this.margin).unref()
   }
 
   /** Expires all unpaid orders now. */

@@ -1,7 +1,7 @@
 import { parseRefusal } from '../protocol/parse'
 import { parseSession, type Session } from './token'
 
-/** GuestsOff: the server creates no guests, so a token must be pasted. */
+/** GuestsOff: the server creates no guests; buying requires a login. */
 export class GuestsOff extends Error {
   override name = 'GuestsOff'
 }

@@ -1,4 +1,4 @@
-import { shallowRef, watch } from 'vue'
+import { onScopeDispose, shallowRef, watch } from 'vue'
 import type { Order } from '../protocol/types'
 import { useShop } from '../shop/open'
 import type { PayCode } from '../shop/paying'
@@ -17,10 +17,15 @@ export function usePayCode(order: Order) {
   /** Undefined while loading. */
   const code = shallowRef<PayCode>()
 
+  let closed = false
+  onScopeDispose(() => (closed = true))
+
   async function load(): Promise<void> {
     code.value = undefined
-    code.value = await shop.payCode(order)
-    if ('problem' in code.value && code.value.problem === 'address_required') {
+    const reply = await shop.payCode(order)
+    if (closed) return
+    code.value = reply
+    if ('problem' in reply && reply.problem === 'address_required') {
       sheet.close()
       delivery.show(order, true)
     }

@@ -2,7 +2,7 @@ import type { LiveSocket } from '../live/socket'
 import type { Address, Order } from '../protocol/types'
 import { useExplain } from './explain'
 
-/** Sets delivery addresses. `order` events report the new address, not these replies. */
+/** Sets delivery addresses. A reply only confirms the request; an `order` event contains the new address. */
 export function openAddressing(socket: LiveSocket) {
   const explain = useExplain()
 

@@ -1,38 +1,25 @@
 import { watch } from 'vue'
-import { useNames } from '../composables/useNames'
 import { useAccountSheet } from '../stores/accountsheet'
 import { useLive } from '../stores/live'
-import { useSession } from '../stores/session'
-import { useWords } from '../words'
+import { useOrders } from '../stores/orders'
 
-/** A buy that requires a login: it opens the account sheet, and the buy continues after the login. */
+/** Continues the buy for which the shopper has logged in, as soon as the shopper's orders are known. */
 export function openLoginBuy(buy: (sale: string, qty: number) => void) {
   const live = useLive()
-  const session = useSession()
+  const orders = useOrders()
   const sheet = useAccountSheet()
-  const names = useNames()
-  const words = useWords()
-  let requested: { sale: string; qty: number } | undefined
-
-  function logInAndBuy(sale: string, qty: number): void {
-    requested = { sale, qty }
-    sheet.show('login', words.value.account.thenBuy(names.ofSale(sale)))
-  }
+  let purchase: typeof sheet.purchase
 
   watch(
-    () => live.ready,
+    () => live.ready && orders.loaded,
     (ready) => {
-      if (ready && requested) buy(requested.sale, requested.qty)
-      if (ready) requested = undefined
-    },
-  )
-  // A login closes the sheet before its connection is ready. If the shopper closes the sheet, nothing is bought.
-  watch(
-    () => sheet.isOpen,
-    (isOpen) => {
-      if (!isOpen && !session.token) requested = undefined
+      if (!ready || !purchase) return
+      const { sale, qty } = purchase
+      purchase = undefined
+      // The account may already have an order of this sale; then its card shows Pay.
+      if (!orders.running.some((order) => order.sale === sale)) buy(sale, qty)
     },
   )
 
-  return { logInAndBuy }
+  return { loggedIn: () => (purchase = sheet.purchase) }
 }

@@ -1,6 +1,7 @@
 // @vitest-environment happy-dom
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { useAccountClient } from '../account/client'
+import type { Order } from '../protocol/types'
 import { useAccountSheet } from '../stores/accountsheet'
 import { useLive } from '../stores/live'
 import { useOrders } from '../stores/orders'
@@ -36,13 +37,13 @@ function welcomeAs(user: string): { status: number; body: unknown } {
   return { status: 200, body: { access, user: { id: user, name: 'Li Lei', role: 'shopper' } } }
 }
 
-async function logIn(user: string): Promise<void> {
+async function logIn(user: string, orders: Order[] = []): Promise<void> {
   responses.set('/auth/login', welcomeAs(user))
   responses.set('/me/addresses', { status: 200, body: { addresses: [] } })
   const session = await useAccountClient().login({ email: 'a@b.c', password: 'p', device: 'd' })
   shop.logIn(session)
   await pass(10)
-  await connect({ user: { id: user, name: 'Li Lei' } })
+  await connect({ user: { id: user, name: 'Li Lei' } }, orders)
 }
 
 function storage(): string {
@@ -214,15 +215,19 @@ describe('a buy without guests', () => {
     await pass()
     wire().reply('watch', { slots: [slot()], sales: [sale()] })
     await pass()
-    shop.logInAndBuy('11', 1)
+    useAccountSheet().showForPurchase('11', 1)
   })
 
   it('opens the login and continues after it', async () => {
-    const sheet = useAccountSheet()
-    expect(sheet).toMatchObject({ isOpen: true, view: 'login' })
-    expect(sheet.note).toContain('Kettle')
+    useAccountSheet().show('register')
+    useAccountSheet().show('login')
     await logIn('7')
     expect(wire().last('buy')).toMatchObject({ sale: '11', qty: 1 })
+  })
+
+  it('buys nothing if the account already has an order of the sale', async () => {
+    await logIn('7', [order()])
+    expect(wire().sent.some((frame) => frame.op === 'buy')).toBe(false)
   })
 
   it('ends when the shopper closes the login', async () => {

@@ -33,8 +33,6 @@ import { openWatching } from './watching'
 /** The actions of a shopper. The stores hold the displayed data. */
 export interface Shop {
   buy(sale: string, qty: number): void
-  /** Opens the login; the buy continues after it. */
-  logInAndBuy(sale: string, qty: number): void
   /** Gets the pass of a sale with a captcha before the opening. */
   getReady(sale: string): Promise<void>
   /** The actions on the displayed challenge. */
@@ -173,7 +171,7 @@ function startShop(dial: () => Wire): Omit<Shop, 'close'> {
   const ordering = openOrdering(socket)
   const passing = openPassing(socket)
   const buying = openBuying(socket, passing.obtain)
-  const { logInAndBuy } = openLoginBuy(buying.buy)
+  const { loggedIn } = openLoginBuy(buying.buy)
   const paying = openPaying(socket)
   const receiving = openReceiving()
   const { setAddress } = openAddressing(socket)
@@ -198,7 +196,7 @@ function startShop(dial: () => Wire): Omit<Shop, 'close'> {
     if (document.hidden) return
     live.dropTimeSamples()
     if (live.isLive) restartHeartbeat()
-    else if (live.state.name === 'waiting') socket.reconnect()
+    else if (live.state.name === 'waiting' || (live.isOffline && navigator.onLine)) socket.reconnect()
   })
   onScopeDispose(() => socket.close())
 
@@ -211,7 +209,6 @@ function startShop(dial: () => Wire): Omit<Shop, 'close'> {
 
   return {
     buy: buying.buy,
-    logInAndBuy,
     getReady: passing.getReady,
     challenge: passing.challenge,
     cancel: ordering.cancel,
@@ -224,7 +221,10 @@ function startShop(dial: () => Wire): Omit<Shop, 'close'> {
     receive: receiving.receive,
     receiving: receiving.receiving,
     olderOrders: ordering.loadOlder,
-    logIn: signIn.logIn,
+    logIn(session) {
+      loggedIn()
+      signIn.logIn(session)
+    },
     logOut: signIn.logOut,
     startOver: signIn.startOver,
     reconnect: signIn.enter,

@@ -49,9 +49,18 @@ export function openOrdering(socket: LiveSocket) {
     orders.apply(event)
     if (known && event.order.rev <= known.rev) return
     const { order } = event
-    notices.announce(words.value.orders.messages[order.state](names.ofOrder(order)))
+    if (known?.state === order.state) announceChange(order, known)
+    else notices.announce(words.value.orders.messages[order.state](names.ofOrder(order)))
     // A reservation without an order is shown on the card of its sale.
     if (order.state === 'refused' && known?.state === 'reserved') failReservation(event.key, order)
+  }
+
+  /** Announces what has changed in an order whose state is the same: its address, or the reason, such as a refund. */
+  function announceChange({ address, reason = '' }: Order, before: Order): void {
+    const w = words.value
+    if (address && JSON.stringify(address) !== JSON.stringify(before.address))
+      notices.announce(w.delivery.shipsTo(address))
+    else if (reason !== before.reason && w.orders.reasons[reason]) notices.announce(w.orders.reasons[reason])
   }
 
   function failReservation(key: string, order: Order): void {

@@ -32,11 +32,19 @@ export const useAccountSheet = defineStore('accountsheet', () => {
   const token = ref('')
   /** A result message above the next form. */
   const note = ref('')
+  /** The buy that continues after the login. */
+  const purchase = ref<{ sale: string; qty: number }>()
 
   function show(wanted: AccountView, message = ''): void {
     view.value = wanted
     note.value = message
     isOpen.value = true
+  }
+
+  /** Opens the login for a buy, which continues after it. */
+  function showForPurchase(sale: string, qty: number): void {
+    purchase.value = { sale, qty }
+    show('login')
   }
 
   function followLink(kind: 'activate' | 'reset', secret: string): void {
@@ -54,6 +62,7 @@ export const useAccountSheet = defineStore('accountsheet', () => {
   function close(): void {
     isOpen.value = false
     token.value = note.value = email.value = ''
+    purchase.value = undefined
   }
 
   return {
@@ -63,8 +72,10 @@ export const useAccountSheet = defineStore('accountsheet', () => {
     sent: asReadonly(sent),
     token: asReadonly(token),
     note: asReadonly(note),
+    purchase: asReadonly(purchase),
     remember: (typed: string) => (email.value = typed),
     show,
+    showForPurchase,
     followLink,
     mailSent,
     close,

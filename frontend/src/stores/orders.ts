@@ -135,6 +135,7 @@ export const useOrders = defineStore('orders', () => {
     byId: orders,
     cursor: asReadonly(cursor),
     more: asReadonly(more),
+    loaded: asReadonly(loaded),
     all,
     running,
     upsert,

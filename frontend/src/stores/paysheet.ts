@@ -1,5 +1,5 @@
 import { defineStore } from 'pinia'
-import { computed, ref } from 'vue'
+import { computed, ref, watch } from 'vue'
 import type { Order } from '../protocol/types'
 import { useOrders } from './orders'
 import { asReadonly } from './readonly'
@@ -17,5 +17,12 @@ export const usePaySheet = defineStore('paysheet', () => {
     isOpen.value = true
   }
 
-  return { isOpen: asReadonly(isOpen), order, show, close: () => (isOpen.value = false) }
+  function close(): void {
+    isOpen.value = false
+  }
+
+  // The order disappears if its user signs out.
+  watch(order, (now) => now ?? close())
+
+  return { isOpen: asReadonly(isOpen), order, show, close }
 })

@@ -1,6 +1,7 @@
 // Opens the complete logic of the page, on a connection that the test controls.
 import { createPinia, disposePinia, setActivePinia, type Pinia } from 'pinia'
 import { afterEach, beforeEach, vi } from 'vitest'
+import type { Order } from '../protocol/types'
 import { openShop, type Shop } from '../shop/open'
 import { FakeWire } from './fakewire'
 import { order, sale, slot, welcome } from './samples'
@@ -29,13 +30,16 @@ export async function pass(ms = 0): Promise<void> {
 }
 
 /** Replies to hello, watch and orders like a server during a sale. */
-export async function connect(over: Parameters<typeof welcome>[0] = {}): Promise<void> {
+export async function connect(
+  over: Parameters<typeof welcome>[0] = {},
+  orders: readonly Order[] = [],
+): Promise<void> {
   wire().open()
   wire().reply('hello', welcome({ now: Date.now(), ...over }))
   await pass()
   const window = { opens_at: Date.now() - 60_000, closes_at: Date.now() + 3_600_000 }
   wire().reply('watch', { slots: [slot(window)], sales: [sale(window)] })
-  if (wire().sent.some((frame) => frame.op === 'orders')) wire().reply('orders', { orders: [], more: false })
+  if (wire().sent.some((frame) => frame.op === 'orders')) wire().reply('orders', { orders, more: false })
   await pass()
 }
 

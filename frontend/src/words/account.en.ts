@@ -38,6 +38,7 @@ export const accountEn = {
     needed: 'To continue, please also type the characters of the picture.',
   },
   login: {
+    thenBuy: (name: string) => `Log in, and your purchase of ${name} continues.`,
     title: 'Log in',
     intro: 'See your orders and addresses on all your devices.',
     submit: 'Log in',
@@ -169,7 +170,8 @@ export const accountEn = {
     intro: 'The selected address is used for every order.',
     choose: 'Use for orders',
     none: 'No address',
-    noneText: 'Orders have no address.',
+    noneText: 'You enter the address when you pay.',
+    forOrder: 'Choose an address, then confirm it below.',
     default: 'Default',
     add: 'Add address',
     edit: 'Edit',
@@ -186,7 +188,6 @@ export const accountEn = {
     },
     full: 'You can save at most 20 addresses. Delete one first.',
     failed: 'Could not load your addresses.',
-    removed: 'The address is deleted.',
     orders: 'Earlier orders keep their address.',
   },
 }

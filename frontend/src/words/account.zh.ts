@@ -38,6 +38,7 @@ export const accountZh: AccountWords = {
     needed: '请输入图片中的字符后继续。',
   },
   login: {
+    thenBuy: (name) => `登录后会继续抢购 ${name}。`,
     title: '登录',
     intro: '在所有设备上查看你的订单和地址。',
     submit: '登录',
@@ -161,7 +162,8 @@ export const accountZh: AccountWords = {
     intro: '选中的地址用于所有订单。',
     choose: '用于订单',
     none: '不使用地址',
-    noneText: '订单不带收货地址。',
+    noneText: '付款时再填写地址。',
+    forOrder: '选择地址后，请在下方确认。',
     default: '默认',
     add: '新增地址',
     edit: '编辑',
@@ -174,7 +176,6 @@ export const accountZh: AccountWords = {
     missing: { name: '请填写收货人。', phone: '请填写电话。', text: '请填写地址。' },
     full: '最多保存 20 个地址，请先删除一个。',
     failed: '地址加载失败。',
-    removed: '地址已删除。',
     orders: '之前的订单仍使用下单时的地址。',
   },
 }
