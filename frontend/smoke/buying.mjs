@@ -95,13 +95,18 @@ export async function delivery(report, browser, base, look) {
   const onPhone = look.size === 'phone'
   const dialog = page.locator('dialog[open]')
   const order = page.locator('[data-order]').filter({ visible: true }).first()
+  /** Buys in the first sale that is available, and returns its card. */
+  const buyFirst = async () => {
+    const buy = page.locator('[data-sale] [data-action="buy"][aria-disabled="false"]').first()
+    const sale = await buy.evaluate((button) => button.closest('[data-sale]').dataset.sale)
+    await buy.click()
+    return page.locator(`[data-sale="${sale}"]`)
+  }
   let card
 
   await check('Pay requests the address while the time to pay runs', async () => {
     await live(page)
-    const buy = page.locator('[data-sale] [data-action="buy"][aria-disabled="false"]').first()
-    card = page.locator(`[data-sale="${await buy.evaluate((b) => b.closest('[data-sale]').dataset.sale)}"]`)
-    await buy.click()
+    card = await buyFirst()
     await card.locator('[data-action="pay"][aria-disabled="false"]').click()
     await soon(dialog.locator('[name=text]'))
     await soon(dialog.locator('[data-deadline]'))
@@ -128,7 +133,7 @@ export async function delivery(report, browser, base, look) {
     await check('the sheet, the card and the list show one end of the time to pay', async () => {
       const texts = await page.evaluate(() => {
         const places = ['dialog[open] [data-deadline]', '.rail [data-deadline]', '[data-action="pay"]']
-        return places.map((place) => /[\d:.]+$/.exec(document.querySelector(place).innerText.trim())?.[0])
+        return places.map((place) => /\d+[:.]\d+/.exec(document.querySelector(place).innerText.trim())?.[0])
       })
       if (!texts[0] || new Set(texts).size > 1) throw new Error(`sheet, list and card show ${texts}`)
     })
@@ -155,8 +160,8 @@ export async function delivery(report, browser, base, look) {
     await page.evaluate(() => localStorage.removeItem('stampede.address'))
     await page.reload()
     await live(page)
-    await page.locator('[data-sale] [data-action="buy"][aria-disabled="false"]').first().click()
-    await page.locator('[data-sale] [data-action="pay"][aria-disabled="false"]').first().click()
+    const bought = await buyFirst()
+    await bought.locator('[data-action="pay"][aria-disabled="false"]').click()
     await soon(dialog.getByRole('button', { name: /^Ship to .* and pay$/ }))
   })
   await check('reports no errors', () => {

@@ -239,6 +239,14 @@ describe('the network of the browser', () => {
     expect(useLive().freshness).toBe('live')
   })
 
+  it('reconnects when it becomes visible again, because a suspended tab misses the event `online`', async () => {
+    await connect()
+    const first = wire()
+    window.dispatchEvent(new Event('offline'))
+    document.dispatchEvent(new Event('visibilitychange'))
+    expect(wire()).not.toBe(first)
+  })
+
   it('plans no attempt if a connection fails while the browser is offline', async () => {
     await connect()
     vi.spyOn(navigator, 'onLine', 'get').mockReturnValue(false)
