@@ -108,7 +108,7 @@ const parts = {
 
 try {
   if (process.env.SMOKE_SHEETS) {
-    await contactSheets(browser, busy, process.env.SMOKE_SHEETS)
+    await contactSheets(browser, busy, process.env.SMOKE_SHEETS, data)
     process.exit()
   }
   const chosen = Object.entries(parts).filter(([name]) => new RegExp(pattern).test(name))

@@ -1,6 +1,7 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { live, soon } from './browser.mjs'
+import { stampede } from './program.mjs'
 
 /** Each width once; both themes and both languages. */
 const LOOKS = [
@@ -9,11 +10,13 @@ const LOOKS = [
   { width: 768, height: 1024, size: 'desktop', theme: 'light', lang: 'en' },
   { width: 1440, height: 900, size: 'desktop', theme: 'dark', lang: 'zh' },
 ]
+const [EMAIL, PASSWORD] = ['sheets@shop.example', 'a sentence that nobody guesses']
 /** The height of a screenshot on a sheet, in pixels. */
 const HEIGHT = 860
 
-/** Writes a contact sheet per page of the shop to the folder: all looks beside each other, for review by people. */
-export async function contactSheets(browser, base, folder) {
+/** Writes a contact sheet per page of the shop to the folder: all looks beside each other, for review by people. `data` is the data folder of the demo. */
+export async function contactSheets(browser, base, folder, data) {
+  await stampede(data, ['user', 'add', EMAIL, '--role', 'shopper', '--password'], PASSWORD)
   await mkdir(folder, { recursive: true })
   const sheets = new Map()
   for (const look of LOOKS) {
@@ -101,6 +104,22 @@ async function visit(browser, base, { width, height, ...look }) {
   await page.locator('nav .upcoming').first().click()
   await page.evaluate(() => scrollTo(0, 0))
   await take('upcoming')
+  await page.locator('.account').click()
+  await dialog.locator('[name=email]').fill(EMAIL)
+  await dialog.locator('[name=password]').fill(PASSWORD)
+  await dialog.locator('[type=submit]').click()
+  await soon(dialog, 'hidden')
+  await page.locator('.account.in').click()
+  await soon(dialog.locator('.home'))
+  await take('account')
+  for (const [n, view] of ['profile', 'addresses', 'password', 'devices', 'data'].entries()) {
+    await dialog.locator('.home li button').nth(n).click()
+    await soon(dialog.locator('.up'))
+    await take(`account-${view}`)
+    await dialog.locator('.up').click()
+    await soon(dialog.locator('.home'))
+  }
+  await close()
   await page.context().setOffline(true)
   await soon(page.locator('.banner').first())
   await take('offline')
