@@ -35,7 +35,7 @@ export const zh: Words = {
     taken: '已抢',
     stockLabel: (stock, held, sold) =>
       `剩余 ${number(stock)} 件，待支付 ${number(held)} 件，已售 ${number(sold)} 件`,
-    rate: (n) => `${n} 单/秒`,
+    rate: (n) => `${n}/秒`,
     rateLabel: (n) => `每秒 ${n} 单`,
     watching: (n) => `${number(n)} 人正在看`,
     soldOut: '已抢光',
