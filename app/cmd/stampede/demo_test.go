@@ -127,9 +127,12 @@ func addStates(t *testing.T, environ []string, sales []shop.ID, states map[shop.
 	t.Helper()
 	for _, sale := range sales {
 		code, text, errOut := runCommand(t, environ, "report", sale.String(), "--json")
+		if code != exitOK {
+			return fmt.Errorf("report of sale %s: got code %d\n%s%s", sale, code, text, errOut)
+		}
 		var report backoffice.SaleReport
-		if err := json.Unmarshal([]byte(text), &report); code != exitOK || err != nil {
-			return fmt.Errorf("report of sale %s: got code %d, %w\n%s%s", sale, code, err, text, errOut)
+		if err := json.Unmarshal([]byte(text), &report); err != nil {
+			return fmt.Errorf("report of sale %s: %w\n%s", sale, err, text)
 		}
 		for _, s := range report.States {
 			states[s.State] = true
