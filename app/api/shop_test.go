@@ -33,7 +33,9 @@ func TestTextsAreServedFromCopyOfNode(t *testing.T) {
 			t.Errorf("%s: got Cache-Control %q, want one minute", path, cache)
 		}
 	}
-	for path, want := range map[string]int{"privacy?lang=en": 404, "other?lang=en": 404, "terms?lang=de": 400, "terms": 400} {
+	for path, want := range map[string]int{
+		"privacy?lang=en": 404, "other?lang=en": 404, "terms?lang=de": 400, "terms": 400,
+	} {
 		if got := s.request("GET", "/api/v1/shop/texts/"+path, ""); got.code != want {
 			t.Errorf("%s: got status %d, want %d", path, got.code, want)
 		}

@@ -24,8 +24,8 @@ const (
 )
 
 // settle decides whether the shopper pays for a new order, cancels it or lets it expire. It ignores repeated events of
-// the order. A goroutine of the visit pays or cancels after 10 % to 70 % of the time to pay or of maxSettleWindow,
-// whichever is shorter: the gateway accepts no money shortly before the deadline.
+// the order. A goroutine of the visit pays or cancels after 10 % to 70 % of the shorter of the time to pay and
+// maxSettleWindow: the gateway accepts no money shortly before the deadline.
 func (s *shopper) settle(ctx context.Context, o *shop.Order) {
 	if s.settled[o.ID] {
 		return

@@ -59,16 +59,17 @@ func (s *Store) Slot(ctx context.Context, id shop.ID) (shop.Slot, error) {
 	return firstRow(action, found, err)
 }
 
-// SalesOfSlot lists the visible sales of a slot with their products, in display order.
+// SalesOfSlot lists the visible sales of a slot with their products, in display order. Nodes keep them in memory for
+// lists and details.
 func (s *Store) SalesOfSlot(ctx context.Context, slot shop.ID) ([]shop.Sale, error) {
-	return s.sales(ctx, "read sales of slot "+slot.String(), namesOnly, func(q *bun.SelectQuery) *bun.SelectQuery {
+	return s.sales(ctx, "read sales of slot "+slot.String(), allTexts, func(q *bun.SelectQuery) *bun.SelectQuery {
 		return q.Where("s.slot_id = ? AND s.archived_at = 0 AND s.hidden = 0", slot).Order("s.position", "s.id")
 	})
 }
 
 // SalesByPhase returns one page of the sales of a phase, and whether more follow. Upcoming sales are sorted by their
 // opening, open sales by their closing, ended sales by their closing with the last first. A page beyond the end is
-// empty.
+// empty. The texts in further languages have only names.
 func (s *Store) SalesByPhase(
 	ctx context.Context, phase shop.Phase, now shop.Millis, page, size int,
 ) ([]shop.Sale, bool, error) {
