@@ -43,14 +43,15 @@ export async function footer(report, browser, base, look) {
   })
   await report.check(`${what}: a text that cannot be loaded is loaded again on request`, async () => {
     const route = '**/api/v1/shop/texts/*'
-    const response = Promise.withResolvers()
+    let fail
+    const failed = new Promise((resolve) => (fail = resolve))
     await page.route(route, async (request) => {
-      await response.promise
+      await failed
       await request.abort()
     })
     await bottom.getByRole('button', { name: NAMES[lang][2] }).click()
     await soon(dialog.getByRole('status').filter({ hasText: /^(Loading…|加载中…)$/ }))
-    response.resolve()
+    fail()
     const failure = dialog.getByRole('alert').filter({ has: page.getByRole('button') })
     await soon(failure)
     await browser.checkPage(page, `footer-failed-${size}-${theme}`)
