@@ -89,8 +89,8 @@ func readSaleRecords(ctx context.Context, db bun.IDB, narrow selection) ([]SaleR
 	if err != nil {
 		return nil, err
 	}
-	parts, err := readParts(ctx, db, namesOnly,
-		convert(rows, func(r *saleRecordRow) *productColumns { return &r.productColumns }))
+	products := convert(rows, func(r *saleRecordRow) *productColumns { return &r.productColumns })
+	parts, err := readParts(ctx, db, namesOnly, products)
 	if err != nil {
 		return nil, err
 	}

@@ -235,7 +235,8 @@ func readSales(
 	if err != nil {
 		return nil, productParts{}, err
 	}
-	parts, err := readParts(ctx, db, texts, convert(rows, func(r *saleRow) *productColumns { return &r.productColumns }))
+	products := convert(rows, func(r *saleRow) *productColumns { return &r.productColumns })
+	parts, err := readParts(ctx, db, texts, products)
 	return rows, parts, err
 }
 

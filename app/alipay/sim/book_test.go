@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A simulator that runs for two months keeps the paid trades of 30 days, which can be refunded, and the unpaid trades of
-// two days. The sums of the ledger remain complete.
+// A simulator that runs for two months keeps the paid trades of 30 days, which can be refunded, and the unpaid trades
+// of two days. The sums of the ledger remain complete.
 func TestBookDeletesOldTrades(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
