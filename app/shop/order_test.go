@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// TestPendingOrderHasOnePayUntil: the countdowns of all clients end at this instant, which is never after the
-// end of payments at the gateway.
-func TestPendingOrderHasOnePayUntil(t *testing.T) {
+// TestPaymentsOfPendingOrderEndAtOneInstant: the countdowns of all clients end at this instant, which is never after
+// the end of payments at the gateway.
+func TestPaymentsOfPendingOrderEndAtOneInstant(t *testing.T) {
 	t.Parallel()
 	const reserved Millis = 1_795_222_798_500
 	for _, c := range []struct {
