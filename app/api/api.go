@@ -84,7 +84,7 @@ type Options struct {
 	AsyncAPI []byte         // content of /docs/asyncapi.yaml
 
 	Switches func() backoffice.Switches
-	Texts    func() backoffice.PageTexts
+	Texts    func() *backoffice.PublishedTexts
 	// Blocked reports whether requests from the address are rejected.
 	Blocked func(addr netip.Addr) bool
 
@@ -160,6 +160,7 @@ func (a *api) routes(f *fiber.App) {
 	a.accountRoutes(v1)
 	v1.Get("/time", a.time)
 	v1.Get("/shop", a.limit(limits.List), a.shop)
+	v1.Get("/shop/texts/:name", a.limit(limits.List), a.pageText)
 	v1.Get("/slots", a.limit(limits.List), a.slots)
 	v1.Get("/slots/:id/sales", a.limit(limits.List), a.salesOfSlot)
 	v1.Get("/sales", a.limit(limits.List), a.sales)

@@ -3,12 +3,12 @@ package api
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
 
-	"stampede/app/backoffice"
 	"stampede/app/shop"
 )
 
@@ -18,14 +18,27 @@ type timeResponse struct {
 
 func (a *api) time(c *fiber.Ctx) error { return c.JSON(timeResponse{a.Now()}) }
 
-type shopResponse struct {
-	Texts backoffice.PageTexts `json:"texts"`
+// shop sends the names and languages of the texts of the page.
+func (a *api) shop(c *fiber.Ctx) error { return respondText(c, a.Texts().List) }
+
+// pageText sends one text of the page, in the other language if it is not set in the requested one.
+func (a *api) pageText(c *fiber.Ctx) error {
+	name, lang := c.Params("name"), c.Query("lang")
+	if !slices.Contains(shop.Langs, lang) {
+		return shop.Fail(shop.BadRequest, "lang must be en or zh")
+	}
+	text, ok := a.Texts().Texts[name][lang]
+	if !ok {
+		return shop.Fail(shop.NotFound, "the text is not set")
+	}
+	return respondText(c, text)
 }
 
-// shop sends the texts of the page. They change rarely, so browsers and proxies may cache them.
-func (a *api) shop(c *fiber.Ctx) error {
+// respondText sends JSON about texts of the page. They change rarely, so browsers and proxies may cache it.
+func respondText(c *fiber.Ctx, body []byte) error {
 	c.Set(fiber.HeaderCacheControl, "public, max-age=60")
-	return c.JSON(shopResponse{a.Texts()})
+	c.Set(fiber.HeaderContentType, fiber.MIMEApplicationJSON)
+	return c.Send(body)
 }
 
 func (a *api) slots(c *fiber.Ctx) error {

@@ -58,6 +58,7 @@ var withoutSample = []string{
 	"openSocket", "notifyOfPayment", "uploadImage", "showImage",
 	"exportProducts", "exportSales", "importProducts", "importSales", "solvePass",
 	"refresh", // TestRefreshByCookieNeedsOurPage
+	"getText", // TestTextsAreServedFromCopyOfNode
 }
 
 // example replaces the sample of an operation if the sample does not fit the world.

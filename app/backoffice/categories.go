@@ -56,8 +56,11 @@ func (d *CatalogueService) CreateCategory(
 	if err != nil {
 		return store.CategoryRecord{}, shop.Unavailable("the catalogue", err)
 	}
-	c := shop.Category{ID: id, Name: draft.Name, Texts: draft.Texts}
-	if err := checkCategoryTexts(&c); err != nil {
+	c := shop.Category{ID: id, Name: strings.TrimSpace(draft.Name)}
+	if err := checkText("name", c.Name, maxCategory, true, false); err != nil {
+		return store.CategoryRecord{}, err
+	}
+	if c.Texts, err = cleanCategoryTexts(draft.Texts); err != nil {
 		return store.CategoryRecord{}, err
 	}
 	return store.RunOperationFor[store.CategoryRecord](ctx, d.Store, actor,
@@ -108,38 +111,36 @@ func (d *CatalogueService) EditCategory(
 func (d *CatalogueService) applyCategoryEdit(c *store.CategoryRecord, edit *CategoryEdit) error {
 	set(&c.Name, edit.Name)
 	set(&c.Position, edit.Position)
-	if edit.Texts != nil {
-		c.Texts = edit.Texts
-	}
+	c.Name = strings.TrimSpace(c.Name)
 	c.ArchivedAt = archived(c.ArchivedAt, edit.Archived, d.Now())
 	if c.Position < 0 || c.Position > maxPosition {
 		return shop.Fail(shop.BadRequest, "position must be from 0 to 1000000")
 	}
-	return checkCategoryTexts(&c.Category)
-}
-
-// checkCategoryTexts trims and checks the name in all languages. It removes empty names in further languages.
-func checkCategoryTexts(c *shop.Category) error {
-	c.Name = strings.TrimSpace(c.Name)
-	if err := checkText("name", c.Name, maxCategory, true, false); err != nil {
+	if err := checkText("name", c.Name, maxCategory, true, false); err != nil || edit.Texts == nil {
 		return err
 	}
-	texts := make(map[string]shop.CategoryText, len(c.Texts))
-	for _, lang := range slices.Sorted(maps.Keys(c.Texts)) {
+	var err error
+	c.Texts, err = cleanCategoryTexts(edit.Texts)
+	return err
+}
+
+// cleanCategoryTexts trims and checks the names in further languages, and removes empty ones.
+func cleanCategoryTexts(texts map[string]shop.CategoryText) (map[string]shop.CategoryText, error) {
+	cleaned := make(map[string]shop.CategoryText, len(texts))
+	for _, lang := range slices.Sorted(maps.Keys(texts)) {
 		field := "texts." + lang
 		if err := checkLang(field, lang); err != nil {
-			return err
+			return nil, err
 		}
-		name := strings.TrimSpace(c.Texts[lang].Name)
+		name := strings.TrimSpace(texts[lang].Name)
 		if err := checkText(field+".name", name, maxCategory, false, false); err != nil {
-			return err
+			return nil, err
 		}
 		if name != "" {
-			texts[lang] = shop.CategoryText{Name: name}
+			cleaned[lang] = shop.CategoryText{Name: name}
 		}
 	}
-	c.Texts = texts
-	return nil
+	return cleaned, nil
 }
 
 // checkLang rejects languages that the page does not have.

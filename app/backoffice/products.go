@@ -92,7 +92,10 @@ func (d *CatalogueService) newProduct(draft ProductDraft) (shop.Product, error) 
 	p := shop.Product{
 		ID: id, Name: strings.TrimSpace(draft.Name), CategoryID: draft.CategoryID, Images: draft.Images,
 		ListPriceFen: draft.ListPriceFen, Ships: draft.Ships == nil || *draft.Ships,
-		Description: draft.Description, Rules: draft.Rules, Texts: draft.Texts,
+		Description: draft.Description, Rules: draft.Rules,
+	}
+	if p.Texts, err = d.cleanTexts(draft.Texts); err != nil {
+		return shop.Product{}, err
 	}
 	return p, d.checkProduct(&p)
 }
@@ -102,6 +105,12 @@ func (d *CatalogueService) newProduct(draft ProductDraft) (shop.Product, error) 
 func (d *CatalogueService) EditProduct(
 	ctx context.Context, actor journal.Actor, id shop.ID, edit ProductEdit,
 ) (store.ProductRecord, error) {
+	if edit.Texts != nil {
+		var err error
+		if edit.Texts, err = d.cleanTexts(edit.Texts); err != nil {
+			return store.ProductRecord{}, err
+		}
+	}
 	kind := "product.edit"
 	if edit.Archived != nil && *edit.Archived {
 		kind = "product.archive"
@@ -194,7 +203,7 @@ func (d *CatalogueService) SetProductImages(
 		})
 }
 
-// checkProduct rejects products that cannot be shown, and cleans the descriptions.
+// checkProduct rejects products that cannot be shown, and cleans the description.
 func (d *CatalogueService) checkProduct(p *shop.Product) error {
 	if err := checkText("name", p.Name, maxName, true, false); err != nil {
 		return err
@@ -207,9 +216,6 @@ func (d *CatalogueService) checkProduct(p *shop.Product) error {
 	}
 	var err error
 	if p.Description, err = d.cleanDescription("description", p.Description); err != nil {
-		return err
-	}
-	if p.Texts, err = d.cleanTexts(p.Texts); err != nil {
 		return err
 	}
 	return checkImageTexts(p.Images)
@@ -236,7 +242,7 @@ func (d *CatalogueService) cleanTexts(texts map[string]shop.ProductText) (map[st
 			return nil, err
 		}
 		t := texts[lang]
-		t.Name, t.Category = strings.TrimSpace(t.Name), ""
+		t.Name, t.Category, t.Rules = strings.TrimSpace(t.Name), "", strings.TrimSpace(t.Rules)
 		if err := checkText(field+".name", t.Name, maxName, false, false); err != nil {
 			return nil, err
 		}
@@ -244,7 +250,7 @@ func (d *CatalogueService) cleanTexts(texts map[string]shop.ProductText) (map[st
 			return nil, err
 		}
 		var err error
-		if t.Description, err = d.cleanDescription(field+".description", t.Description); err != nil {
+		if t.Description, err = d.cleanDescription(field+".description", strings.TrimSpace(t.Description)); err != nil {
 			return nil, err
 		}
 		if t != (shop.ProductText{}) {

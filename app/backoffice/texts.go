@@ -3,7 +3,10 @@ package backoffice
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"log/slog"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -12,11 +15,8 @@ import (
 	"stampede/app/store"
 )
 
-// TextNames are the texts in the footer of the page; TextLangs are the languages of the page.
-var (
-	TextNames = []string{"contact", "terms", "privacy"}
-	TextLangs = []string{"en", "zh"}
-)
+// textNames are the texts in the footer of the page.
+var textNames = []string{"contact", "terms", "privacy"}
 
 const (
 	// maxPageText limits a text, in characters.
@@ -35,26 +35,16 @@ type PageText struct {
 	Version int64  `json:"version"` // 0: never set
 }
 
-// PageTextEdit is an edit of a text. An empty text removes it.
-type PageTextEdit struct {
-	PageText
-
-	Note string `json:"note"`
-}
-
-// PageTexts contains the texts that are set, by name and language.
-type PageTexts map[string]map[string]string
-
 // TextDocument returns the name of the document with a text. Each text has its own document, so that all texts may
 // have the maximum length.
 func TextDocument(name, lang string) string { return "text." + name + "." + lang }
 
-// readTexts reads all texts, also those that were never set.
+// readTexts reads all texts, also those that were never set. A text that cannot be decoded is logged and empty.
 func readTexts(ctx context.Context, from *store.Store) ([]PageText, error) {
 	var texts []PageText
 	var names []string
-	for _, name := range TextNames {
-		for _, lang := range TextLangs {
+	for _, name := range textNames {
+		for _, lang := range shop.Langs {
 			texts = append(texts, PageText{Name: name, Lang: lang})
 			names = append(names, TextDocument(name, lang))
 		}
@@ -64,10 +54,12 @@ func readTexts(ctx context.Context, from *store.Store) ([]PageText, error) {
 		return nil, err
 	}
 	for i, name := range names {
-		if err := readDocument(documents[name], &texts[i]); err != nil {
-			return nil, err
+		var stored PageText
+		if err := readDocument(documents[name], &stored); err != nil {
+			slog.ErrorContext(ctx, "a text of the page is damaged", "document", name, "err", err)
+			stored.Text = ""
 		}
-		texts[i].Version = documents[name].Version
+		texts[i].Text, texts[i].Version = stored.Text, documents[name].Version
 	}
 	return texts, nil
 }
@@ -78,8 +70,9 @@ func (d *SettingsService) Texts(ctx context.Context) ([]PageText, error) {
 	return texts, shop.Unavailable("the texts of the page", err)
 }
 
-// EditText replaces a text. Conflict: the text has another version.
-func (d *SettingsService) EditText(ctx context.Context, actor journal.Actor, e PageTextEdit) (PageText, error) {
+// EditText replaces a text; an empty one removes it. Conflict: the text has another version.
+func (d *SettingsService) EditText(ctx context.Context, actor journal.Actor, e PageText) (PageText, error) {
+	e.Text = strings.TrimSpace(strings.TrimPrefix(e.Text, "\uFEFF")) // files may start with a byte order mark
 	if err := e.check(); err != nil {
 		return PageText{}, err
 	}
@@ -92,51 +85,88 @@ func (d *SettingsService) EditText(ctx context.Context, actor journal.Actor, e P
 		if e.Version != before.Version {
 			return journal.Operation{}, journal.Changed("the text", before)
 		}
-		after := e.PageText
+		after := e
 		after.Version++
-		body, err := json.Marshal(after)
-		if err == nil && len(body) > maxDocument {
-			err = shop.Failf(shop.BadRequest, "text must have at most %d bytes", maxDocument)
-		}
+		body, err := encodeText(after)
 		if err == nil {
-			err = tx.SaveDocument(ctx, TextDocument(e.Name, e.Lang), before.Version, string(body))
+			err = tx.SaveDocument(ctx, TextDocument(e.Name, e.Lang), before.Version, body)
 		}
 		return journal.Operation{
-			Kind: "text.edit", Object: "text:" + e.Name + ":" + e.Lang, Before: before, After: after, Note: e.Note, Result: after,
+			Kind: "text.edit", Object: "text:" + e.Name + ":" + e.Lang, Before: before, After: after, Result: after,
 		}, err
 	})
 }
 
+// encodeText returns the document with the text. HTML characters are not escaped, because escapes need more space.
+func encodeText(t PageText) (string, error) {
+	var body strings.Builder
+	encoder := json.NewEncoder(&body)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(t)
+	if err == nil && body.Len() > maxDocument {
+		err = shop.Fail(shop.BadRequest, "the text is too long to be stored: shorten it")
+	}
+	return body.String(), err
+}
+
 // check validates the input.
-func (e *PageTextEdit) check() error {
+func (e *PageText) check() error {
 	switch {
-	case !slices.Contains(TextNames, e.Name):
+	case !slices.Contains(textNames, e.Name):
 		return shop.Fail(shop.BadRequest, "name must be contact, terms or privacy")
-	case !slices.Contains(TextLangs, e.Lang):
+	case !slices.Contains(shop.Langs, e.Lang):
 		return shop.Fail(shop.BadRequest, "lang must be en or zh")
 	}
-	if err := checkText("text", e.Text, maxPageText, false, true); err != nil {
-		return err
-	}
-	return journal.CheckNote(e.Note)
+	return checkText("text", e.Text, maxPageText, false, true)
 }
 
 // TextBoard is a node's copy of the texts of the page. While the database is unreachable, the last texts stay.
 type TextBoard struct {
 	Store *store.Store
 
-	texts atomic.Pointer[PageTexts]
+	texts atomic.Pointer[PublishedTexts]
 }
 
-// Now returns the texts that are set.
-func (b *TextBoard) Now() PageTexts {
-	if texts := b.texts.Load(); texts != nil {
-		return *texts
+// PublishedTexts contains the texts that are set, as encoded responses for shoppers.
+type PublishedTexts struct {
+	List  []byte                       // {"texts": {name: [languages]}}
+	Texts map[string]map[string][]byte // by name and language: {"lang", "text"}, in the other language if necessary
+}
+
+// Publish encodes the texts that are set.
+func Publish(all []PageText) (*PublishedTexts, error) {
+	langs := make(map[string][]string)
+	byLang := make(map[string]map[string][]byte)
+	for _, t := range all {
+		if t.Text == "" {
+			continue
+		}
+		body, err := json.Marshal(map[string]string{"lang": t.Lang, "text": t.Text})
+		if err != nil {
+			return nil, fmt.Errorf("encode the text %s: %w", t.Name, err)
+		}
+		if byLang[t.Name] == nil {
+			byLang[t.Name] = make(map[string][]byte)
+			for _, lang := range shop.Langs {
+				byLang[t.Name][lang] = body
+			}
+		}
+		langs[t.Name] = append(langs[t.Name], t.Lang)
+		byLang[t.Name][t.Lang] = body
 	}
-	return PageTexts{}
+	list, err := json.Marshal(map[string]any{"texts": langs})
+	return &PublishedTexts{List: list, Texts: byLang}, err
 }
 
-// Run refreshes the copy until ctx ends.
+// Now returns the texts that are set; none before the first read.
+func (b *TextBoard) Now() *PublishedTexts {
+	if texts := b.texts.Load(); texts != nil {
+		return texts
+	}
+	return &PublishedTexts{List: []byte(`{"texts":{}}`)}
+}
+
+// Run reads the texts now and then refreshes the copy until ctx ends.
 func (b *TextBoard) Run(ctx context.Context) error {
 	return shop.Repeat(ctx, textsEvery, "read the texts of the page", b.RunOnce)
 }
@@ -149,16 +179,9 @@ func (b *TextBoard) RunOnce(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	texts := PageTexts{}
-	for _, t := range all {
-		if t.Text == "" {
-			continue
-		}
-		if texts[t.Name] == nil {
-			texts[t.Name] = map[string]string{}
-		}
-		texts[t.Name][t.Lang] = t.Text
+	texts, err := Publish(all)
+	if err == nil {
+		b.texts.Store(texts)
 	}
-	b.texts.Store(&texts)
-	return nil
+	return err
 }

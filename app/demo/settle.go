@@ -17,17 +17,21 @@ const (
 	payShare = 0.75
 	// cancelShare is the share of orders that are cancelled; the others expire.
 	cancelShare = 0.08
-	// maxSettleTime limits the time between an order and its payment or cancellation.
-	maxSettleTime = time.Minute
+	// maxSettleWindow limits the time from which settle computes its delay.
+	maxSettleWindow = time.Minute
 	// cashierTimeout limits one request at the cashier.
 	cashierTimeout = 5 * time.Second
 )
 
-// settle decides whether the shopper pays for a new order, cancels it or lets it expire. A goroutine of the visit pays
-// or cancels after a random delay, at least 10 % and at most 70 % of the time to pay: the gateway accepts no money
-// shortly before the deadline.
+// settle decides whether the shopper pays for a new order, cancels it or lets it expire. It ignores repeated events of
+// the order. A goroutine of the visit pays or cancels after 10 % to 70 % of the shorter of the time to pay and
+// maxSettleWindow: the gateway accepts no money shortly before the deadline.
 func (s *shopper) settle(ctx context.Context, o *shop.Order) {
-	window := min(o.PayBy.Sub(o.CreatedAt), maxSettleTime)
+	if s.settled[o.ID] {
+		return
+	}
+	s.settled[o.ID] = true
+	window := min(o.PayBy.Sub(o.CreatedAt), maxSettleWindow)
 	delay := window/10 + s.randomUpTo(window*6/10)
 	var do func(ctx context.Context, order shop.ID) error
 	switch share := s.random.Float64(); {
@@ -56,8 +60,8 @@ func (s *shopper) cancel(_ context.Context, order shop.ID) error {
 	}, shop.Busy, shop.RateLimited)
 }
 
-// pay opens the cashier and clicks its Pay button, as a buyer in a browser does. It pays only at the simulated Alipay
-// of the crowd, never at a real gateway.
+// pay opens the cashier and clicks its Pay button, as a buyer in a browser does. The button always redirects; only the
+// order event confirms the payment. pay pays only at the simulated Alipay of the crowd, never at a real gateway.
 func (s *shopper) pay(ctx context.Context, order shop.ID) error {
 	if s.sim == "" {
 		return nil

@@ -38,7 +38,8 @@ type shopper struct {
 	repeat   *wsclient.Request // the temporarily rejected request to repeat
 	slot     shop.ID           // the slot of the sales
 	sales    map[shop.ID]shop.SaleView
-	settling sync.WaitGroup // goroutines that settle the orders of this visit
+	settled  map[shop.ID]bool // orders of this visit that settle has received
+	settling sync.WaitGroup   // goroutines that settle the orders of this visit
 }
 
 // visit shops on one connection until it ends, and returns the reason.
@@ -63,7 +64,7 @@ func (s *shopper) visit(ctx context.Context) error {
 	}
 	defer s.conn.Close() // ends the reading goroutine, which must no longer wait for a receiver
 	defer close(ended)
-	s.repeat, s.slot, s.sales = nil, 0, make(map[shop.ID]shop.SaleView)
+	s.repeat, s.slot, s.sales, s.settled = nil, 0, make(map[shop.ID]shop.SaleView), make(map[shop.ID]bool)
 	return s.handleFrames(ctx, frames)
 }
 

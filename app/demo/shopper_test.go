@@ -13,7 +13,7 @@ import (
 func newShopper() *shopper {
 	return &shopper{
 		random: rand.New(rand.NewPCG(1, 2)), pace: minMeanPause, rush: rushPeriod,
-		sales: make(map[shop.ID]shop.SaleView),
+		sales: make(map[shop.ID]shop.SaleView), settled: make(map[shop.ID]bool),
 	}
 }
 

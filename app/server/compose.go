@@ -276,7 +276,6 @@ func (p *parts) warmUp(ctx context.Context) error {
 		seeder := p.demoSchedule.Seeder
 		steps = append(steps, seeder.Products, seeder.Texts, p.demoSchedule.RunOnce, p.catalogue.Refresh)
 	}
-	steps = append(steps, p.texts.RunOnce)
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
 			return err

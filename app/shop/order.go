@@ -98,7 +98,8 @@ func PayMargin(timeToPay time.Duration) time.Duration { return min(MaxPayMargin,
 
 // PaymentEnds returns the last instant at which the gateway accepts the payment of a pending order, and 0 in other
 // states. Clients count down to it. It is derived from the row. If the time to pay is below a minute and the row was
-// written late, it is a little before the gateway's limit, never after it.
+// written late, it is a little before the gateway's limit. It is never after it, unless STAMPEDE_PAY_WINDOW has grown
+// since the row was written.
 func (o *Order) PaymentEnds() Millis {
 	if o.State != Pending || o.PayBy == 0 {
 		return 0

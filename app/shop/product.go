@@ -44,10 +44,12 @@ type ProductText struct {
 }
 
 // OmitDetails removes description and rules in all languages. Copies of p, which share the map Texts, do not change.
-func (p *Product) OmitDetails() {
-	p.Description, p.Rules = "", ""
+func (p *Product) OmitDetails() { p.Description, p.Rules, p.Texts = "", "", p.ListTexts() }
+
+// ListTexts returns a copy of Texts without description and rules; nil: no texts.
+func (p *Product) ListTexts() map[string]ProductText {
 	if len(p.Texts) == 0 {
-		return
+		return nil
 	}
 	texts := make(map[string]ProductText, len(p.Texts))
 	for lang, t := range p.Texts {
@@ -55,7 +57,7 @@ func (p *Product) OmitDetails() {
 			texts[lang] = ProductText{Name: t.Name, Category: t.Category}
 		}
 	}
-	p.Texts = texts
+	return texts
 }
 
 // Langs has the languages of the page, of e-mails and of texts in the catalogue.

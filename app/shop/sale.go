@@ -41,6 +41,7 @@ type Sale struct {
 	Slot      ID
 	Partition int
 	Product   Product
+	ListTexts map[string]ProductText // Product.ListTexts, built once because each view has it
 	PriceFen  int64
 	Initial   int64 // units at the start of the sale
 	Added     int64 // units added since then
@@ -119,7 +120,7 @@ func ViewOf(s *Sale, c Counters, now Millis) SaleView {
 		Challenge: s.Challenge.task(), Pass: s.Challenge.NeedsPass(), OpensAt: s.OpensAt, ClosesAt: s.ClosesAt,
 	}
 	v.Product.CategoryID = 0 // a sale has the short form of its product
-	v.Product.OmitDetails()
+	v.Product.Description, v.Product.Rules, v.Product.Texts = "", "", s.ListTexts
 	if c.Loaded {
 		v.Initial, v.Added = c.Initial, c.Added
 		v.Stock, v.Held, v.Sold = c.Stock, c.Held, c.Sold

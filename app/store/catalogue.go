@@ -59,20 +59,21 @@ func (s *Store) Slot(ctx context.Context, id shop.ID) (shop.Slot, error) {
 	return firstRow(action, found, err)
 }
 
-// SalesOfSlot lists the visible sales of a slot with their products, in display order.
+// SalesOfSlot lists the visible sales of a slot with their products, in display order. Nodes keep them in memory for
+// lists and details.
 func (s *Store) SalesOfSlot(ctx context.Context, slot shop.ID) ([]shop.Sale, error) {
-	return s.sales(ctx, "read sales of slot "+slot.String(), func(q *bun.SelectQuery) *bun.SelectQuery {
+	return s.sales(ctx, "read sales of slot "+slot.String(), allTexts, func(q *bun.SelectQuery) *bun.SelectQuery {
 		return q.Where("s.slot_id = ? AND s.archived_at = 0 AND s.hidden = 0", slot).Order("s.position", "s.id")
 	})
 }
 
 // SalesByPhase returns one page of the sales of a phase, and whether more follow. Upcoming sales are sorted by their
 // opening, open sales by their closing, ended sales by their closing with the last first. A page beyond the end is
-// empty.
+// empty. The texts in further languages have only names.
 func (s *Store) SalesByPhase(
 	ctx context.Context, phase shop.Phase, now shop.Millis, page, size int,
 ) ([]shop.Sale, bool, error) {
-	found, err := s.sales(ctx, "read "+string(phase)+" sales", func(q *bun.SelectQuery) *bun.SelectQuery {
+	found, err := s.sales(ctx, "read "+string(phase)+" sales", namesOnly, func(q *bun.SelectQuery) *bun.SelectQuery {
 		q = q.Where("s.archived_at = 0 AND s.hidden = 0")
 		switch phase {
 		case shop.Upcoming:
@@ -118,7 +119,7 @@ type categoryRow struct {
 // Products returns one page of the products that are not archived, in the order of their ids, without description and
 // rules. It also reports whether more follow.
 func (s *Store) Products(ctx context.Context, category shop.ID, page, size int) ([]shop.Product, bool, error) {
-	found, err := s.products(ctx, "read products", func(q *bun.SelectQuery) *bun.SelectQuery {
+	found, err := s.products(ctx, "read products", namesOnly, func(q *bun.SelectQuery) *bun.SelectQuery {
 		q = q.Where("p.archived_at = 0")
 		q = whereSet(q, "p.category_id = ?", category)
 		return selectPage(q.Order("p.id"), page, size)
@@ -133,11 +134,13 @@ func (s *Store) Products(ctx context.Context, category shop.ID, page, size int) 
 // Product reads one product with description and rules. ErrNoRow: no such product.
 func (s *Store) Product(ctx context.Context, id shop.ID) (shop.Product, error) {
 	action := "read product " + id.String()
-	found, err := s.products(ctx, action, where("p.id = ?", id))
+	found, err := s.products(ctx, action, allTexts, where("p.id = ?", id))
 	return firstRow(action, found, err)
 }
 
-func (s *Store) products(ctx context.Context, action string, narrow selection) ([]shop.Product, error) {
-	found, err := readProductRecords(ctx, s.db, narrow)
+func (s *Store) products(
+	ctx context.Context, action string, texts []string, narrow selection,
+) ([]shop.Product, error) {
+	found, err := readProductRecords(ctx, s.db, texts, narrow)
 	return convert(found, func(p *ProductRecord) shop.Product { return p.Product }), wrap(action, err)
 }

@@ -37,8 +37,10 @@ type productRecordRow struct {
 	ArchivedAt shop.Millis `bun:"archived_at"`
 }
 
-// readProductRecords reads products with all fields, pictures and texts.
-func readProductRecords(ctx context.Context, db bun.IDB, narrow selection) ([]ProductRecord, error) {
+// readProductRecords reads products with all fields, pictures and the given columns of their texts.
+func readProductRecords(
+	ctx context.Context, db bun.IDB, texts []string, narrow selection,
+) ([]ProductRecord, error) {
 	var rows []productRecordRow
 	err := narrow(db.NewSelect().TableExpr("products AS p").
 		ColumnExpr("p.id AS product_id, p.name AS product_name, p.category_id, p.list_price_fen").
@@ -50,7 +52,7 @@ func readProductRecords(ctx context.Context, db bun.IDB, narrow selection) ([]Pr
 		return nil, err
 	}
 	products := convert(rows, func(r *productRecordRow) *productColumns { return &r.productColumns })
-	parts, err := readParts(ctx, db, products)
+	parts, err := readParts(ctx, db, texts, products)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +68,7 @@ func readProductRecords(ctx context.Context, db bun.IDB, narrow selection) ([]Pr
 func (s *Store) ProductRecords(
 	ctx context.Context, q ProductsQuery,
 ) ([]ProductRecord, bool, error) {
-	found, err := readProductRecords(ctx, s.db, func(sel *bun.SelectQuery) *bun.SelectQuery {
+	found, err := readProductRecords(ctx, s.db, allTexts, func(sel *bun.SelectQuery) *bun.SelectQuery {
 		if q.Archived {
 			sel = sel.Where("p.archived_at > 0")
 		} else {
@@ -84,7 +86,7 @@ func (s *Store) ProductRecords(
 
 // ProductRecord reads one product. ErrNoRow: no such product.
 func (s *Store) ProductRecord(ctx context.Context, id shop.ID) (ProductRecord, error) {
-	found, err := readProductRecords(ctx, s.db, where("p.id = ?", id))
+	found, err := readProductRecords(ctx, s.db, allTexts, where("p.id = ?", id))
 	action := "read product " + id.String()
 	return firstRow(action, found, wrap(action, err))
 }
@@ -96,7 +98,7 @@ func (s *Store) LockProduct(ctx context.Context, id shop.ID) (p ProductRecord, e
 		if err := s.lockRow(ctx, tx, "products", id); err != nil {
 			return err
 		}
-		found, err := readProductRecords(ctx, tx, where("p.id = ?", id))
+		found, err := readProductRecords(ctx, tx, allTexts, where("p.id = ?", id))
 		p, err = firstRow(action, found, err)
 		return err
 	})
@@ -109,8 +111,8 @@ func (s *Store) lockRow(ctx context.Context, tx bun.Conn, table string, id shop.
 	return tx.QueryRowContext(ctx, "SELECT id FROM "+table+" WHERE id = ?"+s.d.forUpdate, id).Scan(&locked)
 }
 
-// SaveProduct writes a product from LockProduct, without pictures and texts, and raises its version. p.Version is the
-// current version of the row.
+// SaveProduct writes a product from LockProduct and raises its version. p.Version is the current version of the row.
+// It does not write pictures and texts: they have their own tables, and most edits keep them.
 func (s *Store) SaveProduct(ctx context.Context, p *ProductRecord) error {
 	return s.edit(ctx, "save product "+p.ID.String(), func(tx bun.Conn) error {
 		return execMatching(ctx, tx, 1, "save a product",
@@ -138,7 +140,7 @@ func (s *Store) SaveProductImages(ctx context.Context, product shop.ID, images [
 // ProductsByID reads the products that exist, in no particular order.
 func (s *Store) ProductsByID(ctx context.Context, ids []shop.ID) ([]ProductRecord, error) {
 	return byIDs(ids, func(chunk []shop.ID) ([]ProductRecord, error) {
-		found, err := readProductRecords(ctx, s.db, where("p.id IN (?)", bun.List(chunk)))
+		found, err := readProductRecords(ctx, s.db, allTexts, where("p.id IN (?)", bun.List(chunk)))
 		return found, wrap("read products", err)
 	})
 }
@@ -148,7 +150,7 @@ func (s *Store) ProductsByID(ctx context.Context, ids []shop.ID) ([]ProductRecor
 func (s *Store) ProductsByName(ctx context.Context, names []string) ([]ProductRecord, error) {
 	return byIDs(names, func(chunk []string) ([]ProductRecord, error) {
 		named := where("p.name IN (?) AND p.archived_at = 0", bun.List(chunk))
-		found, err := readProductRecords(ctx, s.db, named)
+		found, err := readProductRecords(ctx, s.db, allTexts, named)
 		return found, wrap("read products", err)
 	})
 }

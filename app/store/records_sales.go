@@ -89,8 +89,12 @@ func readSaleRecords(ctx context.Context, db bun.IDB, narrow selection) ([]SaleR
 	if err != nil {
 		return nil, err
 	}
-	parts, err := readParts(ctx, db, convert(rows, func(r *saleRecordRow) *productColumns { return &r.productColumns }))
-	return convert(rows, func(r *saleRecordRow) SaleRecord { return r.record(&parts) }), err
+	products := convert(rows, func(r *saleRecordRow) *productColumns { return &r.productColumns })
+	parts, err := readParts(ctx, db, namesOnly, products)
+	if err != nil {
+		return nil, err
+	}
+	return convert(rows, func(r *saleRecordRow) SaleRecord { return r.record(&parts) }), nil
 }
 
 // SaleRecords returns one page of sales, sorted by their opening, the latest first, and whether more follow.

@@ -68,7 +68,7 @@ func picture(t *testing.T, s *store.Store, letter string) string {
 	return "/images/" + image.ID + ".jpg"
 }
 
-// A product needs a delivery address unless its draft says no.
+// A product needs a delivery address unless its draft has ships = false.
 func TestProductShipsByDefault(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, d := kit.Context(t), serviceOf(s)

@@ -15,7 +15,7 @@ import (
 // sale that was loaded is returned, because it may have orders.
 func (s *Store) Sale(ctx context.Context, id shop.ID) (shop.Sale, error) {
 	action := "read sale " + id.String()
-	found, err := s.sales(ctx, action, where("s.id = ? AND "+withOrders, id))
+	found, err := s.sales(ctx, action, allTexts, where("s.id = ? AND "+withOrders, id))
 	return firstRow(action, found, err)
 }
 
@@ -23,7 +23,7 @@ func (s *Store) Sale(ctx context.Context, id shop.ID) (shop.Sale, error) {
 func (s *Store) Sales(ctx context.Context, ids []shop.ID) ([]shop.Sale, error) {
 	return byIDs(ids, func(chunk []shop.ID) ([]shop.Sale, error) {
 		action := fmt.Sprintf("read %d sales", len(chunk))
-		return s.sales(ctx, action, where("s.id IN (?) AND "+withOrders, bun.List(chunk)))
+		return s.sales(ctx, action, allTexts, where("s.id IN (?) AND "+withOrders, bun.List(chunk)))
 	})
 }
 
@@ -34,7 +34,7 @@ const withOrders = "(s.archived_at = 0 OR s.epoch > 0)"
 // LoadedSales lists the sales of a partition that were loaded into Redis and are not retired.
 func (s *Store) LoadedSales(ctx context.Context, partition int) ([]shop.Sale, error) {
 	action := fmt.Sprintf("read loaded sales of partition %d", partition)
-	return s.sales(ctx, action, func(q *bun.SelectQuery) *bun.SelectQuery {
+	return s.sales(ctx, action, allTexts, func(q *bun.SelectQuery) *bun.SelectQuery {
 		return q.Where("s.part = ? AND s.retired_at = 0 AND s.epoch > 0", partition).Order("s.id")
 	})
 }
@@ -43,7 +43,7 @@ func (s *Store) LoadedSales(ctx context.Context, partition int) ([]shop.Sale, er
 // until a day after the given instant.
 func (s *Store) UnloadedSales(ctx context.Context, partition int, at shop.Millis) ([]shop.Sale, error) {
 	action := fmt.Sprintf("read sales of partition %d that were not loaded", partition)
-	return s.sales(ctx, action, func(q *bun.SelectQuery) *bun.SelectQuery {
+	return s.sales(ctx, action, allTexts, func(q *bun.SelectQuery) *bun.SelectQuery {
 		return q.Where("s.part = ? AND s.retired_at = 0 AND s.epoch = 0 AND s.opens_at < ? AND s.closes_at > ?", partition,
 			at.Add(24*time.Hour), at.Add(-24*time.Hour)).Order("s.id")
 	})
@@ -212,16 +212,19 @@ func (p *productColumns) product(parts *productParts) shop.Product {
 }
 
 func (r *saleRow) sale(parts *productParts) shop.Sale {
+	product := r.product(parts)
 	return shop.Sale{
-		ID: r.ID, Slot: r.Slot, Partition: r.Partition, Product: r.product(parts),
+		ID: r.ID, Slot: r.Slot, Partition: r.Partition, Product: product, ListTexts: product.ListTexts(),
 		PriceFen: r.PriceFen, Initial: r.Initial, Added: r.Added, Withdrawn: r.Withdrawn, Limit: r.Limit, Cap: r.Cap,
 		OpensAt: r.OpensAt, ClosesAt: r.ClosesAt, Paused: r.Paused, Challenge: r.Challenge,
 		Version: r.Version, Epoch: r.Epoch, Hidden: r.Hidden,
 	}
 }
 
-// readSales reads sales with all fields of their products.
-func readSales(ctx context.Context, db bun.IDB, narrow selection) ([]saleRow, productParts, error) {
+// readSales reads sales with all fields of their products and the given columns of their texts.
+func readSales(
+	ctx context.Context, db bun.IDB, texts []string, narrow selection,
+) ([]saleRow, productParts, error) {
 	var rows []saleRow
 	err := narrow(db.NewSelect().Model(&rows).
 		ColumnExpr("?TableColumns").
@@ -232,13 +235,14 @@ func readSales(ctx context.Context, db bun.IDB, narrow selection) ([]saleRow, pr
 	if err != nil {
 		return nil, productParts{}, err
 	}
-	parts, err := readParts(ctx, db, convert(rows, func(r *saleRow) *productColumns { return &r.productColumns }))
+	products := convert(rows, func(r *saleRow) *productColumns { return &r.productColumns })
+	parts, err := readParts(ctx, db, texts, products)
 	return rows, parts, err
 }
 
 // readSale returns the row of one sale and the sale. ErrNoRow: no such sale.
 func readSale(ctx context.Context, db bun.IDB, id shop.ID) (saleRow, shop.Sale, error) {
-	rows, parts, err := readSales(ctx, db, where("s.id = ?", id))
+	rows, parts, err := readSales(ctx, db, allTexts, where("s.id = ?", id))
 	if err == nil && len(rows) == 0 {
 		err = shop.ErrNoRow
 	}
@@ -248,9 +252,14 @@ func readSale(ctx context.Context, db bun.IDB, id shop.ID) (saleRow, shop.Sale, 
 	return rows[0], rows[0].sale(&parts), nil
 }
 
-func (s *Store) sales(ctx context.Context, action string, narrow selection) ([]shop.Sale, error) {
-	rows, parts, err := readSales(ctx, s.db, narrow)
-	return convert(rows, func(r *saleRow) shop.Sale { return r.sale(&parts) }), wrap(action, err)
+func (s *Store) sales(
+	ctx context.Context, action string, texts []string, narrow selection,
+) ([]shop.Sale, error) {
+	rows, parts, err := readSales(ctx, s.db, texts, narrow)
+	if err != nil {
+		return nil, wrap(action, err)
+	}
+	return convert(rows, func(r *saleRow) shop.Sale { return r.sale(&parts) }), nil
 }
 
 type imageRow struct {
@@ -270,11 +279,14 @@ func readImages(ctx context.Context, db bun.IDB, products []shop.ID) (map[shop.I
 	var rows []imageRow
 	err := db.NewSelect().Model(&rows).Where("product_id IN (?)", bun.List(products)).
 		Order("product_id", "position").Scan(ctx)
+	if err != nil {
+		return nil, err
+	}
 	images := make(map[shop.ID][]shop.Image, len(products))
 	for _, r := range rows {
 		images[r.Product] = append(images[r.Product], shop.Image{URL: r.URL, Alt: r.Alt})
 	}
-	return images, err
+	return images, nil
 }
 
 // nonNilImages replaces nil by an empty list, because clients expect a list.

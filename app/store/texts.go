@@ -67,19 +67,28 @@ func (s *Store) SaveCategoryTexts(ctx context.Context, category shop.ID, texts m
 	})
 }
 
+// The columns of product_texts for lists and for details.
+var (
+	namesOnly = []string{"product_id", "lang", "name"}
+	allTexts  = []string{"product_id", "lang", "name", "description", "rules"}
+)
+
 func readProductTexts(
-	ctx context.Context, db bun.IDB, products []shop.ID,
+	ctx context.Context, db bun.IDB, columns []string, products []shop.ID,
 ) (map[shop.ID]map[string]shop.ProductText, error) {
 	var rows []productTextRow
 	if len(products) == 0 {
 		return nil, nil
 	}
-	err := db.NewSelect().Model(&rows).Where("product_id IN (?)", bun.List(products)).Scan(ctx)
+	err := db.NewSelect().Model(&rows).Column(columns...).Where("product_id IN (?)", bun.List(products)).Scan(ctx)
+	if err != nil {
+		return nil, err
+	}
 	texts := make(map[shop.ID]map[string]shop.ProductText, len(products))
 	for _, r := range rows {
 		putText(texts, r.Product, r.Lang, shop.ProductText{Name: r.Name, Description: r.Description, Rules: r.Rules})
 	}
-	return texts, err
+	return texts, nil
 }
 
 func readCategoryTexts(
@@ -90,11 +99,14 @@ func readCategoryTexts(
 		return nil, nil
 	}
 	err := db.NewSelect().Model(&rows).Where("category_id IN (?)", bun.List(categories)).Scan(ctx)
+	if err != nil {
+		return nil, err
+	}
 	texts := make(map[shop.ID]map[string]shop.CategoryText, len(categories))
 	for _, r := range rows {
 		putText(texts, r.Category, r.Lang, shop.CategoryText{Name: r.Name})
 	}
-	return texts, err
+	return texts, nil
 }
 
 func putText[T any](texts map[shop.ID]map[string]T, id shop.ID, lang string, text T) {
@@ -111,8 +123,10 @@ type productParts struct {
 	categories map[shop.ID]map[string]shop.CategoryText
 }
 
-// readParts reads the pictures and texts of products, and the texts of their categories.
-func readParts(ctx context.Context, db bun.IDB, products []*productColumns) (parts productParts, err error) {
+// readParts reads the pictures of products, the given columns of their texts, and the texts of their categories.
+func readParts(
+	ctx context.Context, db bun.IDB, texts []string, products []*productColumns,
+) (parts productParts, err error) {
 	var ids, categories []shop.ID
 	for _, p := range products {
 		ids = append(ids, p.Product)
@@ -120,10 +134,12 @@ func readParts(ctx context.Context, db bun.IDB, products []*productColumns) (par
 			categories = append(categories, p.CategoryID)
 		}
 	}
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
 	if parts.images, err = readImages(ctx, db, ids); err != nil {
 		return parts, err
 	}
-	if parts.texts, err = readProductTexts(ctx, db, ids); err != nil {
+	if parts.texts, err = readProductTexts(ctx, db, texts, ids); err != nil {
 		return parts, err
 	}
 	slices.Sort(categories)

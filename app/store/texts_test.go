@@ -66,7 +66,7 @@ func TestEditsReplaceTexts(t *testing.T) {
 		pot := val(d.CreateProduct(ctx, operator(), backoffice.ProductDraft{
 			Name: "Pot", CategoryID: tea.ID, Texts: map[string]shop.ProductText{
 				"zh": {Name: " 茶壶 ", Description: "<p>茶壶</p><script>", Rules: "每人一只"},
-				"en": {Category: "ignored"},
+				"en": {Category: "ignored", Description: " ", Rules: " \n"},
 			},
 		}))(t)
 		want := map[string]shop.ProductText{

@@ -41,6 +41,24 @@ export async function footer(report, browser, base, look) {
     }
     expectNoProblems(page)
   })
+  await report.check(`${what}: a text that cannot be loaded is loaded again on request`, async () => {
+    const route = '**/api/v1/shop/texts/*'
+    let fail
+    const failed = new Promise((resolve) => (fail = resolve))
+    await page.route(route, async (request) => {
+      await failed
+      await request.abort()
+    })
+    await bottom.getByRole('button', { name: NAMES[lang][2] }).click()
+    await soon(dialog.getByRole('status').filter({ hasText: /^(Loading…|加载中…)$/ }))
+    fail()
+    const failure = dialog.getByRole('alert').filter({ has: page.getByRole('button') })
+    await soon(failure)
+    await browser.checkPage(page, `footer-failed-${size}-${theme}`)
+    await page.unroute(route)
+    await failure.getByRole('button').click()
+    await soon(dialog.getByText(SAMPLE[lang]))
+  })
   await page.context().close()
 }
 
@@ -62,7 +80,10 @@ export async function editedTexts(report, browser, base, data) {
     await operator.checkPage('texts', { fullPage: true })
     await operator.page.locator('form:has([name=page-text]) [type=submit]').click()
     await operator.confirm()
-    await until(async () => (await served()).contact?.en?.startsWith('Call'))
+    await until(async () => {
+      const response = await fetch(`${base}/api/v1/shop/texts/contact?lang=en`)
+      return (await response.json()).text?.startsWith('Call')
+    })
     const page = await browser.open(base)
     await page.getByRole('contentinfo').getByRole('button', { name: 'Contact' }).click()
     const paragraphs = await page.getByRole('dialog').locator('.text p').allInnerTexts()
@@ -78,7 +99,7 @@ export async function editedTexts(report, browser, base, data) {
       await stampede(data, ['text', 'set', 'terms', '-', '--lang', 'zh'], '')
       await stampede(data, ['text', 'set', 'privacy', '-', '--lang', 'zh'], '')
       await stampede(data, ['text', 'set', 'privacy', '-', '--lang', 'en'], '')
-      await until(async () => !(await served()).privacy && !(await served()).terms.zh)
+      await until(async () => !(await served()).privacy && !(await served()).terms.includes('zh'))
       const page = await browser.open(base, { lang: 'zh' })
       const bottom = page.getByRole('contentinfo')
       await bottom.getByRole('button', { name: '服务条款' }).click()

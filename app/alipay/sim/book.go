@@ -58,9 +58,10 @@ type Ledger struct {
 }
 
 const (
-	// retention is how long a trade stays after its expiry, so that the memory is bounded. The daily reconciliation of
-	// the shop queries the trades of today and yesterday.
-	retention = 48 * time.Hour
+	// paidRetention and unpaidRetention are how long a trade stays after its expiry, so that the memory is bounded.
+	// Paid trades can be refunded. The daily reconciliation of the shop queries the trades of today and yesterday.
+	paidRetention   = 30 * 24 * time.Hour
+	unpaidRetention = 48 * time.Hour
 	// cleanInterval is the minimum time between two deletions of old trades.
 	cleanInterval = 10 * time.Minute
 )
@@ -123,7 +124,12 @@ func (b *book) deleteOld() {
 		return
 	}
 	b.cleanedAt = now
-	isOld := func(t *Trade) bool { return now.Sub(t.ExpiresAt) > retention }
+	isOld := func(t *Trade) bool {
+		if t.TakenFen > 0 {
+			return now.Sub(t.ExpiresAt) > paidRetention
+		}
+		return now.Sub(t.ExpiresAt) > unpaidRetention
+	}
 	maps.DeleteFunc(b.orders, func(_ string, t *Trade) bool { return isOld(t) })
 	maps.DeleteFunc(b.tokens, func(_ string, t *Trade) bool { return isOld(t) })
 	b.started = slices.DeleteFunc(b.started, func(t *Trade) bool {

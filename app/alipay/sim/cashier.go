@@ -73,7 +73,8 @@ func (s *Simulator) cashier(w http.ResponseWriter, r *http.Request) {
 	s.show(w, r, http.StatusOK, v)
 }
 
-// handleButton handles a button of the cashier. The response redirects to the cashier, which shows the new state.
+// handleButton handles a button of the cashier. The button always redirects to the cashier, which shows the new state;
+// only the order event confirms the payment.
 func (s *Simulator) handleButton(w http.ResponseWriter, r *http.Request) {
 	t, err := s.book.openByToken(r.PathValue("token"))
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net/http"
 	"regexp"
 	"strings"
@@ -20,9 +19,9 @@ import (
 )
 
 // TestDemoSellsInConsecutiveSlots: on embedded stores, simulated shoppers buy in two slots, orders are paid, cancelled
-// and expire, and the audit of every sale passes. Stores in the environment are ignored. On a busy machine a slot may end before the shoppers connect. `just
-// soak` checks twelve consecutive slots: the shoppers once stopped in the fifth, because ended slots stayed watched and
-// error replies were ignored.
+// and expire, and the audit of every sale passes. Stores in the environment are ignored. On a busy machine a slot may
+// end before the shoppers connect. `just soak` checks twelve consecutive slots: the shoppers once stopped in the fifth,
+// because ended slots stayed watched and error replies were ignored.
 func TestDemoSellsInConsecutiveSlots(t *testing.T) {
 	t.Parallel()
 	const slots, length, shoppers = 2, 12 * time.Second, 8
@@ -39,9 +38,7 @@ func TestDemoSellsInConsecutiveSlots(t *testing.T) {
 			active[open] = true
 		}
 		held, sold, watching = max(held, now.held), max(sold, now.sold), max(watching, now.watching)
-		for _, state := range reportStates(t, operator, now.sales) {
-			states[state] = true
-		}
+		err = errors.Join(err, addStates(t, operator, now.sales, states))
 		return len(active) >= slots && held >= 2 && sold >= 2 && watching >= shoppers &&
 				states[shop.Paid] && states[shop.Cancelled] && states[shop.Expired],
 			fmt.Sprintf("slot %s: %+v; bought in %d slots, at most %d held, %d sold and %d watching, order states %v, %v",
@@ -125,21 +122,23 @@ func (r runningDemo) openSlot() (open shop.ID, now activity, err error) {
 	return open, now, err
 }
 
-// reportStates returns the states of the orders in a random sale. It calls the server with the operator's environment.
-func reportStates(t *testing.T, environ []string, sales []shop.ID) (states []shop.OrderState) {
+// addStates adds the states of the orders in the sales. It calls the server with the operator's environment.
+func addStates(t *testing.T, environ []string, sales []shop.ID, states map[shop.OrderState]bool) error {
 	t.Helper()
-	if len(sales) == 0 {
-		return nil
+	for _, sale := range sales {
+		code, text, errOut := runCommand(t, environ, "report", sale.String(), "--json")
+		if code != exitOK {
+			return fmt.Errorf("report of sale %s: got code %d\n%s%s", sale, code, text, errOut)
+		}
+		var report backoffice.SaleReport
+		if err := json.Unmarshal([]byte(text), &report); err != nil {
+			return fmt.Errorf("report of sale %s: %w\n%s", sale, err, text)
+		}
+		for _, s := range report.States {
+			states[s.State] = true
+		}
 	}
-	code, text, errOut := runCommand(t, environ, "report", sales[rand.N(len(sales))].String(), "--json")
-	var report backoffice.SaleReport
-	if err := json.Unmarshal([]byte(text), &report); code != exitOK || err != nil {
-		t.Fatalf("report: got code %d, %v\n%s%s", code, err, text, errOut)
-	}
-	for _, s := range report.States {
-		states = append(states, s.State)
-	}
-	return states
+	return nil
 }
 
 // get decodes a response of the shop.

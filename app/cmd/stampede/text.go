@@ -1,9 +1,9 @@
 package main
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"unicode/utf8"
 
 	"stampede/app/backoffice"
@@ -57,7 +57,11 @@ func (c *textSet) Run(e *env) error {
 			return err
 		}
 		i := slices.IndexFunc(texts, func(t backoffice.PageText) bool { return t.Name == c.Name && t.Lang == c.Lang })
-		t.Version, t.Text = texts[i].Version, strings.TrimSpace(string(content))
+		if i < 0 {
+			return fmt.Errorf("the server has no text %s in the language %s: its version differs from this program's",
+				c.Name, c.Lang)
+		}
+		t.Version, t.Text = texts[i].Version, string(content)
 		err = api.change(http.MethodPut, "/texts", t, &t)
 		return e.result(c.JSON, err, t, "set %s (%s), %d characters", t.Name, t.Lang, utf8.RuneCountInString(t.Text))
 	})
