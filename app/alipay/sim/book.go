@@ -60,7 +60,7 @@ type Ledger struct {
 const (
 	// paidRetention and unpaidRetention are how long a trade stays after its expiry, so that the memory is bounded.
 	// Paid trades can be refunded. The daily reconciliation of the shop queries the trades of today and yesterday.
-	paidRetention   = 30 * 24 * time.Hour
+	paidRetention   = 7 * 24 * time.Hour
 	unpaidRetention = 48 * time.Hour
 	// cleanInterval is the minimum time between two deletions of old trades.
 	cleanInterval = 10 * time.Minute

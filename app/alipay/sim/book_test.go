@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A simulator that runs for two months keeps the paid trades of 30 days, which can be refunded, and the unpaid trades
+// A simulator that runs for two months keeps the paid trades of 7 days, which can be refunded, and the unpaid trades
 // of two days. The sums of the ledger remain complete.
 func TestBookDeletesOldTrades(t *testing.T) {
 	t.Parallel()
@@ -30,17 +30,17 @@ func TestBookDeletesOldTrades(t *testing.T) {
 		if _, _, err := b.refund(order, "1", 40); err != nil {
 			t.Fatal(err)
 		}
-		if monthAgo := i - 30*24; monthAgo >= 0 {
-			if _, _, err := b.refund(strconv.Itoa(monthAgo), "2", 10); err != nil {
-				t.Fatalf("a refund of a trade paid 30 days ago: got error %v, want the refund", err)
+		if weekAgo := i - 7*24; weekAgo >= 0 {
+			if _, _, err := b.refund(strconv.Itoa(weekAgo), "2", 10); err != nil {
+				t.Fatalf("a refund of a trade paid 7 days ago: got error %v, want the refund", err)
 			}
 		}
 	}
-	if paid := len(b.started); len(b.orders) > paid+25 || len(b.tokens) > paid+25 || paid > 15*24+1 {
-		t.Errorf("after %d trades, one per hour: got %d orders, %d tokens and %d paid trades, want those of 2 and 30 days",
+	if paid := len(b.started); len(b.orders) > paid+25 || len(b.tokens) > paid+25 || paid > 7*12+1 {
+		t.Errorf("after %d trades, one per hour: got %d orders, %d tokens and %d paid trades, want those of 2 and 7 days",
 			trades, len(b.orders), len(b.tokens), paid)
 	}
-	const refunded = trades/2*40 + (trades-30*24)/2*10
+	const refunded = trades/2*40 + (trades-7*24)/2*10
 	if l := b.ledger(); l.TakenFen != trades/2*100 || l.RefundedFen != refunded || len(l.Trades) != len(b.started) {
 		t.Errorf("got %d fen taken, %d fen refunded and %d trades in the ledger, want %d, %d and %d", l.TakenFen,
 			l.RefundedFen, len(l.Trades), trades/2*100, refunded, len(b.started))

@@ -13,7 +13,7 @@
 //
 // As at the real gateway, a trade exists once the buyer opens the cashier, not when the shop signs. Before that, query
 // and close return ACQ.TRADE_NOT_EXIST. A trade that is unpaid at time_expire closes automatically. The simulator
-// deletes an unpaid trade 48 hours after time_expire and a paid one 30 days after it: calls for it then return
+// deletes an unpaid trade 48 hours after time_expire and a paid one 7 days after it: calls for it then return
 // ACQ.TRADE_NOT_EXIST. The sums of the ledger remain.
 //
 // # Admin: act as the buyer, inject faults, read the ledger

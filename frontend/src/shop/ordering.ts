@@ -55,7 +55,7 @@ export function openOrdering(socket: LiveSocket) {
     if (order.state === 'refused' && known?.state === 'reserved') failReservation(event.key, order)
   }
 
-  /** Announces what has changed in an order whose state is the same: its address, or the reason, such as a refund. */
+  /** Announces a change of an order within its state: a new address, or a reason such as a requested refund. */
   function announceChange({ address, reason = '' }: Order, before: Order): void {
     const w = words.value
     if (address && JSON.stringify(address) !== JSON.stringify(before.address))
