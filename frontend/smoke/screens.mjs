@@ -22,7 +22,6 @@ export async function screens(report, browser, quiet, busy) {
   await sheets(check, browser, quiet)
   await forcedColours(check, browser, quiet)
   await cancel(check, browser, quiet)
-  for (const theme of ['light', 'dark']) await shootSizes(browser, quiet, theme)
   await still
 }
 
@@ -294,20 +293,4 @@ async function expectStill(browser, base, look) {
   if (moved.length > 0)
     throw new Error(`${moved.length} moved\n${[...new Set(moved)].slice(0, 12).join('\n')}`)
   await page.context().close()
-}
-
-/** Takes screenshots for review: each size in both themes. */
-async function shootSizes(browser, base, theme) {
-  if (!browser.shots) return
-  for (const [width, height] of [
-    [320, 568],
-    [390, 664],
-    [844, 390],
-    [1440, 900],
-  ]) {
-    const look = { size: width < 1000 ? 'phone' : 'desktop', viewport: { width, height }, theme }
-    const page = await ready(browser, base, look)
-    await browser.shoot(page, `screens-look-${width}x${height}-${theme}`)
-    await page.context().close()
-  }
 }
