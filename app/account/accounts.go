@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -149,12 +148,4 @@ func ParseName(s string) (string, error) {
 		return "", shop.Fail(shop.BadRequest, "the name is too long: want at most 40 characters")
 	}
 	return s, nil
-}
-
-// ParseLang accepts the languages of the e-mails and the page.
-func ParseLang(s string) (string, error) {
-	if slices.Contains(shop.Langs, s) {
-		return s, nil
-	}
-	return "", shop.Fail(shop.BadRequest, "lang must be en or zh")
 }

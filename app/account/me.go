@@ -43,7 +43,7 @@ func (a *Accounts) EditMe(ctx context.Context, who shop.Identity, e MeEdit) (Me,
 		e.Name = &name
 	}
 	if e.Lang != nil {
-		if _, err := ParseLang(*e.Lang); err != nil {
+		if _, err := shop.ParseLang(*e.Lang); err != nil {
 			return Me{}, err
 		}
 	}

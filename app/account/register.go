@@ -24,7 +24,7 @@ func (a *Accounts) Register(ctx context.Context, r Registration) error {
 	if err != nil {
 		return err
 	}
-	lang, err := ParseLang(cmp.Or(r.Lang, "en"))
+	lang, err := shop.ParseLang(cmp.Or(r.Lang, "en"))
 	if err != nil {
 		return err
 	}
@@ -267,7 +267,7 @@ func (n *NewUser) user() (u shop.User, err error) {
 	if u.Email, err = ParseEmail(n.Email); err != nil {
 		return u, err
 	}
-	if u.Lang, err = ParseLang(cmp.Or(n.Lang, "en")); err != nil {
+	if u.Lang, err = shop.ParseLang(cmp.Or(n.Lang, "en")); err != nil {
 		return u, err
 	}
 	if n.Name != "" {

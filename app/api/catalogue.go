@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 
@@ -23,11 +22,11 @@ func (a *api) shop(c *fiber.Ctx) error { return respondText(c, a.Texts().List) }
 
 // pageText sends one text of the page, in the other language if it is not set in the requested one.
 func (a *api) pageText(c *fiber.Ctx) error {
-	name, lang := c.Params("name"), c.Query("lang")
-	if !slices.Contains(shop.Langs, lang) {
-		return shop.Fail(shop.BadRequest, "lang must be en or zh")
+	lang, err := shop.ParseLang(c.Query("lang"))
+	if err != nil {
+		return err
 	}
-	text, ok := a.Texts().Texts[name][lang]
+	text, ok := a.Texts().Texts[c.Params("name")][lang]
 	if !ok {
 		return shop.Fail(shop.NotFound, "the text is not set")
 	}

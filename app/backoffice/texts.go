@@ -111,11 +111,11 @@ func encodeText(t PageText) (string, error) {
 
 // check validates the input.
 func (e *PageText) check() error {
-	switch {
-	case !slices.Contains(textNames, e.Name):
+	if !slices.Contains(textNames, e.Name) {
 		return shop.Fail(shop.BadRequest, "name must be contact, terms or privacy")
-	case !slices.Contains(shop.Langs, e.Lang):
-		return shop.Fail(shop.BadRequest, "lang must be en or zh")
+	}
+	if _, err := shop.ParseLang(e.Lang); err != nil {
+		return err
 	}
 	return checkText("text", e.Text, maxPageText, false, true)
 }

@@ -1,5 +1,10 @@
 package shop
 
+import (
+	"slices"
+	"strings"
+)
+
 // Category groups products.
 type Category struct {
 	ID    ID                      `json:"id"`
@@ -62,3 +67,11 @@ func (p *Product) ListTexts() map[string]ProductText {
 
 // Langs has the languages of the page, of e-mails and of texts in the catalogue.
 var Langs = []string{"en", "zh"}
+
+// ParseLang accepts the languages of Langs.
+func ParseLang(s string) (string, error) {
+	if slices.Contains(Langs, s) {
+		return s, nil
+	}
+	return "", Fail(BadRequest, "lang must be "+strings.Join(Langs, " or "))
+}

@@ -1,5 +1,5 @@
 import { expectNoProblems, live, soon } from './browser.mjs'
-import { EmptyShop, localTime } from './program.mjs'
+import { EmptyShop } from './program.mjs'
 import { atEnd } from './report.mjs'
 
 /** A shop without guests, as `serve` starts it: the login is requested by the buy, which then continues. */
@@ -9,7 +9,9 @@ export async function loginToBuy(report, browser) {
   const shop = await EmptyShop.start({ GUEST_LOGIN: 'false' })
   atEnd(() => shop.stop())
   await shop.run(['user', 'add', email, '--role', 'shopper', '--password'], password)
-  await openSale(shop)
+  const create = ['product', 'create', '--name', 'Pot', '--list-price', '99', '--json']
+  const product = JSON.parse(await shop.run(create))
+  await shop.sell(product.id, '--price', '9', '--stock', '9', '--limit', '2')
   const page = await browser.open(shop.base, { size: 'phone' })
   const button = page.locator('[data-sale] [data-action="login"]')
   const dialog = page.locator('dialog[open]')
@@ -61,16 +63,6 @@ export async function loginToBuy(report, browser) {
     page.problems = page.problems.filter((text) => !/status of 4\d\d/.test(text))
     expectNoProblems(page)
   })
-}
-
-/** Adds an open sale with a limit of two to an empty shop. */
-async function openSale(shop) {
-  const created = async (...args) => JSON.parse(await shop.run([...args, '--json']))
-  const product = await created('product', 'create', '--name', 'Pot', '--list-price', '99')
-  const [opens, closes] = [-60_000, 3_600_000].map((ms) => localTime(Date.now() + ms))
-  const slot = await created('slot', 'create', '--opens', opens, '--closes', closes)
-  const terms = ['--price', '9', '--stock', '9', '--limit', '2']
-  await created('sale', 'create', '--product', product.id, '--slot', slot.id, ...terms)
 }
 
 /** The delivery address is requested before the payment, and can be changed afterwards. */

@@ -1,6 +1,6 @@
 import { buy, expectNoProblems, live, soon, until } from './browser.mjs'
 import { Operator } from './console.mjs'
-import { EmptyShop, localTime } from './program.mjs'
+import { EmptyShop } from './program.mjs'
 
 const EMAIL = 'names@shop.example'
 const PASSWORD = 'a sentence that nobody guesses'
@@ -162,10 +162,7 @@ async function editNames(report, browser, shop) {
     if (saved !== '晨光电水壶|七天内可退货。') throw new Error(saved)
   })
   await check('the page shows the edited Chinese name of the product', async () => {
-    const window = ['--opens', localTime(Date.now()), '--closes', localTime(Date.now() + 3_600_000)]
-    const slot = JSON.parse(await shop.run(['slot', 'create', ...window, '--json']))
-    const terms = ['--product', id, '--price', '99', '--stock', '5']
-    await shop.run(['sale', 'create', '--slot', slot.id, ...terms])
+    await shop.sell(id, '--price', '99', '--stock', '5')
     const shopper = await browser.open(shop.base, { size: 'phone', lang: 'zh' })
     await soon(shopper.locator('[data-sale] h3').filter({ hasText: '晨光电水壶' }))
     await soon(shopper.locator('[data-sale] .category').filter({ hasText: '厨房' }))

@@ -57,6 +57,15 @@ export class EmptyShop {
     return stampede(this.data, args, input, { STAMPEDE_URL: this.base, STAMPEDE_TOKEN: this.token })
   }
 
+  /** Adds a sale of a product that is open for an hour; `terms` are further flags of the command. */
+  async sell(product, ...terms) {
+    const [opens, closes] = [0, 3_600_000].map((ms) => localTime(Date.now() + ms))
+    const slot = JSON.parse(
+      await this.run(['slot', 'create', '--opens', opens, '--closes', closes, '--json']),
+    )
+    await this.run(['sale', 'create', '--product', product, '--slot', slot.id, ...terms])
+  }
+
   async stop() {
     this.child.kill('SIGTERM')
     await this.ended
@@ -65,5 +74,4 @@ export class EmptyShop {
 }
 
 /** The local time in the default time zone of a shop, in minutes. */
-export const localTime = (at) =>
-  new Date(at).toLocaleString('sv-SE', { timeZone: 'Asia/Shanghai' }).slice(0, 16)
+const localTime = (at) => new Date(at).toLocaleString('sv-SE', { timeZone: 'Asia/Shanghai' }).slice(0, 16)

@@ -20,6 +20,11 @@ export function isRunning(state: OrderState): boolean {
   return state === 'reserved' || state === 'pending'
 }
 
+/** Reports whether the delivery address can be changed in this state. */
+export function isAddressChangeable(state: OrderState): boolean {
+  return isRunning(state) || state === 'paid'
+}
+
 /** Reports whether the order can still be paid, by the server's clock. */
 export function isPayable(order: Order, now: number): boolean {
   return order.state === 'pending' && (order.pay_until ?? 0) > now

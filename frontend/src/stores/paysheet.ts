@@ -1,28 +1,5 @@
 import { defineStore } from 'pinia'
-import { computed, ref, watch } from 'vue'
-import type { Order } from '../protocol/types'
-import { useOrders } from './orders'
-import { asReadonly } from './readonly'
+import { createOrderSheet } from './ordersheet'
 
 /** The sheet in which an order is paid on a desktop. */
-export const usePaySheet = defineStore('paysheet', () => {
-  const orders = useOrders()
-  const id = ref('')
-  const isOpen = ref(false)
-  /** The current order: it may be paid while its sheet is open. */
-  const order = computed(() => orders.byId.get(id.value))
-
-  function show(wanted: Order): void {
-    id.value = wanted.id
-    isOpen.value = true
-  }
-
-  function close(): void {
-    isOpen.value = false
-  }
-
-  // The order disappears if its user signs out.
-  watch(order, (now) => now ?? close())
-
-  return { isOpen: asReadonly(isOpen), order, show, close }
-})
+export const usePaySheet = defineStore('paysheet', createOrderSheet)
