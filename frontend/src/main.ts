@@ -1,7 +1,9 @@
 import { createPinia } from 'pinia'
 import { createApp } from 'vue'
 import App from './App.vue'
+import { showReturnedOrder } from './checkout/departure'
 import { reloadAfterDeployment } from './lazy'
+import { router } from './router'
 import { shopPlugin } from './shop/open'
 import './styles/tokens.css'
 import './styles/base.css'
@@ -11,4 +13,8 @@ import './styles/skeleton.css'
 import './styles/forced.css'
 
 reloadAfterDeployment()
-createApp(App).use(createPinia()).use(shopPlugin).mount('#app')
+const app = createApp(App).use(createPinia()).use(router).use(shopPlugin)
+void router
+  .isReady()
+  .then(showReturnedOrder)
+  .then(() => app.mount('#app'))

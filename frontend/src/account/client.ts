@@ -11,6 +11,7 @@ import {
   type Profile,
   type SavedAddress,
 } from '../protocol/account'
+import { parseOrderDetails, type OrderDetails } from '../protocol/orderdetails'
 import type { Address } from '../protocol/types'
 import { writeStored } from '../storage'
 import { useSession } from '../stores/session'
@@ -106,6 +107,9 @@ export function useAccountClient() {
     signOutDevice: async (id: string): Promise<void> => {
       await callAsUser('DELETE', `/me/devices/${id}`)
     },
+    /** An order of the shopper, with its history. */
+    order: async (id: string): Promise<OrderDetails> =>
+      parseOrderDetails(await callAsUser('GET', `/orders/${id}`)),
     /** Confirms a shipped order; idempotent. */
     confirmReceipt: async (order: string): Promise<void> => {
       await callAsUser('POST', `/orders/${order}/receipt`)

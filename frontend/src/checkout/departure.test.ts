@@ -1,6 +1,7 @@
 // @vitest-environment happy-dom
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { isReturnFromGateway, departure, paymentMethod } from './departure'
+import { showReturnedOrder, departure, paymentMethod } from './departure'
+import { router } from '../router'
 
 afterEach(() => vi.unstubAllGlobals())
 
@@ -48,11 +49,12 @@ describe('paymentMethod', () => {
   })
 })
 
-describe('isReturnFromGateway', () => {
-  it('detects a return from the gateway once', () => {
-    window.history.replaceState(null, '', '/?out_trade_no=7&sign=x')
-    expect(isReturnFromGateway()).toBe(true)
-    expect(window.location.search).toBe('')
-    expect(isReturnFromGateway()).toBe(false)
+describe('showReturnedOrder', () => {
+  it('shows the order, with the shop behind it and without the parameters of the gateway', async () => {
+    await router.push('/?out_trade_no=7&sign=x')
+    await showReturnedOrder()
+    expect(window.location.pathname + window.location.search).toBe('/order/7')
+    router.back()
+    await vi.waitFor(() => expect(router.currentRoute.value.fullPath).toBe('/'))
   })
 })

@@ -1,4 +1,5 @@
 import type { PayVia } from '../protocol/types'
+import { router } from '../router'
 
 /** The payment method for this device: the gateway has one page for touch and one for a mouse. */
 export function paymentMethod(): PayVia {
@@ -29,11 +30,12 @@ export function departure(via: PayVia): Departure {
 }
 
 /**
- * Reports whether the shopper returns from the gateway, and removes the gateway's parameters from the address. This
- * does not prove a payment: only an order event does.
+ * Shows the order for which the shopper returns from the gateway, with the shop behind it, so that Back does not lead to
+ * the cashier. The return does not prove a payment: only an order event does.
  */
-export function isReturnFromGateway(): boolean {
-  if (!new URLSearchParams(window.location.search).has('out_trade_no')) return false
-  window.history.replaceState(null, '', window.location.pathname)
-  return true
+export async function showReturnedOrder(): Promise<void> {
+  const { out_trade_no: order } = router.currentRoute.value.query
+  if (order === undefined) return
+  await router.replace('/')
+  await router.push(`/order/${String(order)}`)
 }

@@ -3,6 +3,7 @@ import { createPinia, setActivePinia } from 'pinia'
 import { createApp, h, nextTick, type App } from 'vue'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Address, Order } from '../protocol/types'
+import { router } from '../router'
 import { shopKey, type Shop } from '../shop/open'
 import { useDeliverySheet } from '../stores/deliverysheet'
 import { useLive } from '../stores/live'
@@ -28,6 +29,7 @@ beforeEach(async () => {
   vi.useFakeTimers()
   vi.resetAllMocks()
   setActivePinia(createPinia())
+  await router.replace('/')
   vi.stubGlobal('matchMedia', () => ({ matches: true, addEventListener: vi.fn() })) // a phone pays at once
   const addresses = [{ id: '1', ...home, default: true }]
   vi.stubGlobal('fetch', () =>

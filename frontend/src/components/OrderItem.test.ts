@@ -1,20 +1,22 @@
 // @vitest-environment happy-dom
 import { createPinia, setActivePinia } from 'pinia'
-import { createApp, h, nextTick, type App } from 'vue'
+import { createApp, h, nextTick, ref, type App } from 'vue'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Order } from '../protocol/types'
+import { router } from '../router'
+import { shopKey, type Shop } from '../shop/open'
 import { usePreferences } from '../stores/preferences'
 import { order } from '../testing/samples'
 import OrderItem from './OrderItem.vue'
 
-const onReceive = vi.fn()
+const receive = vi.fn()
 let app: App | undefined
 
 function show(over: Partial<Order>, receiving = false): void {
-  app = createApp(() => {
-    const state = { order: order(over), cancelling: false, paying: false, receiving }
-    return h(OrderItem, { ...state, onReceive })
-  })
+  const none = ref(new Set())
+  const shop = { receive, cancelling: none, paying: none, receiving: ref(new Set(receiving ? ['101'] : [])) }
+  app = createApp(() => h(OrderItem, { order: order(over) }))
+  app.use(router).provide(shopKey, shop as unknown as Shop)
   app.mount(document.body.appendChild(document.createElement('div')))
 }
 
@@ -38,7 +40,7 @@ describe('a shipped order', () => {
     show({ state: 'shipped', tracking: 'SF Express SF1234567890' })
     expect(document.querySelector('.tracking')?.textContent).toBe('Parcel SF Express SF1234567890')
     button(CONFIRM)?.click()
-    expect(onReceive).toHaveBeenCalledTimes(1)
+    expect(receive).toHaveBeenCalledTimes(1)
   })
 
   it('is confirmed in the language of the shopper', async () => {
@@ -52,7 +54,7 @@ describe('a shipped order', () => {
   it('is confirmed once', () => {
     show({ state: 'shipped', tracking: 'SF SF1' }, true)
     button(CONFIRM)?.click()
-    expect(onReceive).not.toHaveBeenCalled()
+    expect(receive).not.toHaveBeenCalled()
     expect(button(CONFIRM)?.getAttribute('aria-disabled')).toBe('true')
   })
 

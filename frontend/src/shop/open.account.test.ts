@@ -216,6 +216,7 @@ describe('a buy without guests', () => {
     wire().reply('watch', { slots: [slot()], sales: [sale()] })
     await pass()
     useAccountSheet().showForPurchase('11', 1)
+    await pass()
   })
 
   it('opens the login and continues after it', async () => {
@@ -232,6 +233,7 @@ describe('a buy without guests', () => {
 
   it('ends when the shopper closes the login', async () => {
     useAccountSheet().close()
+    await vi.waitFor(() => expect(useAccountSheet().isOpen).toBe(false))
     await logIn('7')
     expect(wire().sent.some((frame) => frame.op === 'buy')).toBe(false)
   })

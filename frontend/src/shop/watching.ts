@@ -1,6 +1,7 @@
 import { computed, watch } from 'vue'
 import { Refused } from '../live/ops'
 import type { SendOp, LiveSocket } from '../live/socket'
+import { useDetails } from '../stores/details'
 import { useLive } from '../stores/live'
 import { useSales } from '../stores/sales'
 import { phaseAt, useSlots } from '../stores/slots'
@@ -11,13 +12,14 @@ const RETRY_MS = 1_000
 const LEAD_MS = 10_000
 
 /**
- * Watches the displayed slot and, shortly before it opens, the next one. An ended slot is read once and unwatched; then
- * the current slot is watched instead.
+ * Watches the displayed slot, the slot of the displayed sale and, shortly before it opens, the next slot. An ended slot
+ * is read once and unwatched; then the current slot is watched instead.
  */
 export function openWatching(socket: LiveSocket) {
   const live = useLive()
   const slots = useSlots()
   const sales = useSales()
+  const details = useDetails()
   /** A random lead per page spreads the requests. */
   const lead = LEAD_MS * (1 + Math.random())
   /** Slots that this connection watches. */
@@ -37,8 +39,17 @@ export function openWatching(socket: LiveSocket) {
     const ended = slot && phaseAt(slot, live.now) === 'closed' && sales.readSlots.has(slot.id)
     return ended ? slots.next : slot
   })
+  /** The slot of the sale page. A whole slot is cheaper for the server than a single sale. */
+  const slotOfSale = computed(() => {
+    const { sale } = details
+    const ended = sale && phaseAt(sale, live.now) === 'closed' && sales.readSlots.has(sale.slot)
+    return ended ? undefined : sale?.slot
+  })
   const wanted = computed(
-    () => new Set([visibleSlot.value, upcoming.value].flatMap((slot) => (slot ? [slot.id] : []))),
+    () =>
+      new Set(
+        [visibleSlot.value?.id, upcoming.value?.id, slotOfSale.value].filter((slot) => slot !== undefined),
+      ),
   )
 
   /** Watches a slot, or the current slot if none is known. */

@@ -1,30 +1,21 @@
 import { defineStore } from 'pinia'
-import { ref } from 'vue'
+import { computed, ref, watch } from 'vue'
+import { closeSheet, isSheetOpen, openSheet, router } from '../router'
 import { asReadonly } from './readonly'
 
-/** The views of the account sheet: before the login, for a link from a mail, and for the account. */
-export type AccountView =
-  | 'login'
-  | 'register'
-  | 'sent'
-  | 'forgot'
-  | 'activate'
-  | 'reset'
-  | 'home'
-  | 'profile'
-  | 'password'
-  | 'devices'
-  | 'addresses'
-  | 'data'
-  | 'erase'
+/** The views of the account, which require a login. */
+const INSIDE = ['home', 'profile', 'password', 'devices', 'addresses', 'data', 'erase'] as const
+/** The views before the login, and for a link from a mail. */
+const OUTSIDE = ['login', 'register', 'sent', 'forgot', 'activate', 'reset'] as const
+
+export type AccountView = (typeof INSIDE)[number] | (typeof OUTSIDE)[number]
 
 /** The mail that was sent: activation, repeated activation, or password reset. */
 export type SentMail = 'activate' | 'again' | 'reset'
 
-/** The sheet for all account functions, and the values that its views share. */
+/** The sheet for all account functions, and the values that its views share. Its route contains the view. */
 export const useAccountSheet = defineStore('accountsheet', () => {
-  const isOpen = ref(false)
-  const view = ref<AccountView>('login')
+  const isOpen = computed(() => isSheetOpen('account'))
   /** The last entered e-mail address, for the next form. */
   const email = ref('')
   const sent = ref<SentMail>('activate')
@@ -35,10 +26,19 @@ export const useAccountSheet = defineStore('accountsheet', () => {
   /** The buy that continues after the login. */
   const purchase = ref<{ sale: string; qty: number }>()
 
+  const view = computed<AccountView>(() => {
+    const wanted =
+      [...INSIDE, ...OUTSIDE].find((name) => name === router.currentRoute.value.params.view) ?? 'home'
+    // After a reload, the values of these views are gone.
+    const isLost = wanted === 'sent' ? !email.value : ['activate', 'reset'].includes(wanted) && !token.value
+    return isLost ? 'home' : wanted
+  })
+  /** The view requires a login. */
+  const isInside = computed(() => INSIDE.some((name) => name === view.value))
+
   function show(wanted: AccountView, message = ''): void {
-    view.value = wanted
     note.value = message
-    isOpen.value = true
+    openSheet('account', wanted === 'home' ? {} : { view: wanted })
   }
 
   /** Opens the login for a buy, which continues after it. */
@@ -58,16 +58,17 @@ export const useAccountSheet = defineStore('accountsheet', () => {
     show('sent')
   }
 
-  /** Deletes everything that was typed. */
-  function close(): void {
-    isOpen.value = false
+  // Deletes everything that was typed.
+  watch(isOpen, (open) => {
+    if (open) return
     token.value = note.value = email.value = ''
     purchase.value = undefined
-  }
+  })
 
   return {
-    isOpen: asReadonly(isOpen),
-    view: asReadonly(view),
+    isOpen,
+    view,
+    isInside,
     email: asReadonly(email),
     sent: asReadonly(sent),
     token: asReadonly(token),
@@ -78,6 +79,6 @@ export const useAccountSheet = defineStore('accountsheet', () => {
     showForPurchase,
     followLink,
     mailSent,
-    close,
+    close: () => closeSheet('account'),
   }
 })

@@ -1,8 +1,10 @@
 import { defineStore } from 'pinia'
-import { computed, ref } from 'vue'
+import { computed, ref, watch } from 'vue'
 import { callServer } from '../account/http'
-import { parseDetails } from '../protocol/parse'
+import { Refused } from '../live/ops'
+import { parseDetails, parseSale } from '../protocol/parse'
 import type { Details } from '../protocol/types'
+import { page } from '../router'
 import { useLive } from './live'
 import { asReadonly } from './readonly'
 import { useSales } from './sales'
@@ -15,38 +17,39 @@ interface CachedDetails extends Details {
   readonly at: number
 }
 
-/** The sheet with the details of a sale, and the cache of loaded details. */
+/** The sale of the displayed sale page, and the cache of loaded details. */
 export const useDetails = defineStore('details', () => {
   const live = useLive()
   const sales = useSales()
-  const id = ref('')
-  const isOpen = ref(false)
+  /** The sale of the page; undefined on other pages. */
+  const id = computed(() => (page.value.name === 'sale' ? String(page.value.params.id) : undefined))
   const cache = ref(new Map<string, CachedDetails>())
   /** Loading failed, and nothing is cached for the displayed sale. */
   const failed = ref(false)
-  /** The current sale: it may open or sell out while its sheet is open. */
-  const sale = computed(() => sales.byId.get(id.value))
-  const details = computed(() => cache.value.get(id.value))
-
-  function show(wanted: string): void {
-    id.value = wanted
-    isOpen.value = true
-    void load()
-  }
+  /** The displayed sale does not exist. */
+  const missing = ref(false)
+  /** The current sale: it may open or sell out while its page is displayed. */
+  const sale = computed(() => (id.value ? sales.byId.get(id.value) : undefined))
+  const details = computed(() => (id.value ? cache.value.get(id.value) : undefined))
 
   /** Loads the displayed sale unless its details are fresh. */
   async function load(): Promise<void> {
     const [wanted, at] = [id.value, live.instant()]
-    failed.value = false
-    if (at - (details.value?.at ?? -Infinity) < FRESH_MS) return
+    failed.value = missing.value = false
+    if (!wanted || at - (details.value?.at ?? -Infinity) < FRESH_MS) return
     try {
-      cache.value.set(wanted, { ...parseDetails(await callServer('GET', `/sales/${wanted}`)), at })
+      const answer = await callServer('GET', `/sales/${wanted}`)
+      cache.value.set(wanted, { ...parseDetails(answer), at })
+      // A sale of another slot. Then its slot is watched, see shop/watching.ts.
+      if (!sales.byId.has(wanted)) sales.change(parseSale(answer))
     } catch (error) {
       console.warn('details:', error)
-      if (wanted === id.value) failed.value = !details.value
+      if (wanted !== id.value) return
+      missing.value = error instanceof Refused && error.refusal.code === 'not_found' && !sale.value
+      failed.value = !details.value && !missing.value
     }
   }
 
-  const close = (): boolean => (isOpen.value = false)
-  return { isOpen: asReadonly(isOpen), failed: asReadonly(failed), sale, details, show, load, close }
+  watch(id, load, { immediate: true })
+  return { failed: asReadonly(failed), missing: asReadonly(missing), sale, details, load }
 })

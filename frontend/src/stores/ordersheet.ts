@@ -1,27 +1,32 @@
 import { computed, ref, watch } from 'vue'
 import type { Order } from '../protocol/types'
+import { closeSheet, isSheetOpen, openSheet, router } from '../router'
 import { useOrders } from './orders'
-import { asReadonly } from './readonly'
 
-/** The state of a sheet for one order. */
-export function createOrderSheet() {
+/** The state of a sheet for one order. Its route contains the order. */
+export function createOrderSheet(name: 'pay' | 'delivery' | 'refund') {
   const orders = useOrders()
+  const isOpen = computed(() => isSheetOpen(name) && order.value !== undefined)
+  /** The order of the sheet, also while the sheet closes. */
   const id = ref('')
-  const isOpen = ref(false)
   /** The current order: it may change while its sheet is open. */
   const order = computed(() => orders.byId.get(id.value))
 
-  function show(wanted: Order): void {
-    id.value = wanted.id
-    isOpen.value = true
-  }
+  watch(
+    router.currentRoute,
+    ({ params }) => {
+      if (isSheetOpen(name)) id.value = String(params.id)
+    },
+    { immediate: true },
+  )
 
-  function close(): void {
-    isOpen.value = false
-  }
+  const show = (wanted: Order): void => openSheet(name, { id: wanted.id })
+  const close = (): void => closeSheet(name)
 
   // The order disappears if its user signs out.
-  watch(order, (now) => now ?? close())
+  watch(order, (now, before) => {
+    if (before && !now) close()
+  })
 
-  return { isOpen: asReadonly(isOpen), order, show, close }
+  return { isOpen, order, show, close }
 }

@@ -2,4 +2,4 @@ import { defineStore } from 'pinia'
 import { createOrderSheet } from './ordersheet'
 
 /** The sheet in which an order is paid on a desktop. */
-export const usePaySheet = defineStore('paysheet', createOrderSheet)
+export const usePaySheet = defineStore('paysheet', () => createOrderSheet('pay'))

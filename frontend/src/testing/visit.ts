@@ -2,6 +2,7 @@
 import { createPinia, disposePinia, setActivePinia, type Pinia } from 'pinia'
 import { afterEach, beforeEach, vi } from 'vitest'
 import type { Order } from '../protocol/types'
+import { router } from '../router'
 import { openShop, type Shop } from '../shop/open'
 import { FakeWire } from './fakewire'
 import { order, sale, slot, welcome } from './samples'
@@ -86,6 +87,7 @@ function leave(): void {
 /** Opens a page in this browser, for the first time or again. */
 export async function visit(): Promise<void> {
   leave()
+  await router.replace('/')
   setActivePinia((pinia = createPinia()))
   shop = openShop(() => {
     const fresh = new FakeWire()

@@ -1,0 +1,5 @@
+import { defineStore } from 'pinia'
+import { createOrderSheet } from './ordersheet'
+
+/** The sheet in which a refund is requested. */
+export const useRefundSheet = defineStore('refundsheet', () => createOrderSheet('refund'))
