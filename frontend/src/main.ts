@@ -1,4 +1,3 @@
-import { createPinia } from 'pinia'
 import { createApp } from 'vue'
 import App from './App.vue'
 import { reloadAfterDeployment } from './lazy'
@@ -11,4 +10,4 @@ import './styles/skeleton.css'
 import './styles/forced.css'
 
 reloadAfterDeployment()
-createApp(App).use(createPinia()).use(shopPlugin).mount('#app')
+createApp(App).use(shopPlugin).mount('#app')

@@ -1,8 +1,8 @@
 // @vitest-environment happy-dom
-import { createPinia, setActivePinia } from 'pinia'
 import { createApp, h, nextTick, type App } from 'vue'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Order } from '../protocol/types'
+import { freshStores } from '../stores/define'
 import { usePreferences } from '../stores/preferences'
 import { order } from '../testing/samples'
 import OrderItem from './OrderItem.vue'
@@ -24,7 +24,7 @@ const CONFIRM = 'I received it: Kettle'
 
 beforeEach(() => {
   vi.resetAllMocks()
-  setActivePinia(createPinia())
+  freshStores()
   usePreferences().setLang('en')
 })
 

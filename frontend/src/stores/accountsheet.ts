@@ -1,5 +1,5 @@
-import { defineStore } from 'pinia'
 import { ref } from 'vue'
+import { defineStore } from './define'
 import { asReadonly } from './readonly'
 
 /** The views of the account sheet: before the login, for a link from a mail, and for the account. */

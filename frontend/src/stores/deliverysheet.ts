@@ -1,6 +1,6 @@
-import { defineStore } from 'pinia'
 import { ref } from 'vue'
 import type { Order } from '../protocol/types'
+import { defineStore } from './define'
 import { createOrderSheet } from './ordersheet'
 import { asReadonly } from './readonly'
 import { useSales } from './sales'

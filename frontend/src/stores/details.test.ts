@@ -1,7 +1,7 @@
 // @vitest-environment happy-dom
-import { createPinia, setActivePinia } from 'pinia'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { sale } from '../testing/samples'
+import { freshStores } from './define'
 import { useDetails } from './details'
 import { useSales } from './sales'
 
@@ -10,7 +10,7 @@ const responseOf = (body: object) =>
   Promise.resolve(new Response(JSON.stringify({ product: {}, ...body }), { status: 200 }))
 
 beforeEach(() => {
-  setActivePinia(createPinia())
+  freshStores()
   vi.restoreAllMocks()
   vi.spyOn(console, 'warn').mockReturnValue()
   fetchDetails.mockReset()

@@ -1,12 +1,12 @@
 // @vitest-environment happy-dom
-import { createPinia, setActivePinia } from 'pinia'
 import { beforeEach, expect, it, vi } from 'vitest'
 import { nextTick } from 'vue'
+import { freshStores } from './define'
 import { usePreferences } from './preferences'
 
 beforeEach(() => {
   localStorage.clear()
-  setActivePinia(createPinia())
+  freshStores()
 })
 
 /** Changes a value as another tab does. */

@@ -1,8 +1,8 @@
-import { defineStore } from 'pinia'
 import { ref, watch, watchEffect } from 'vue'
 import { parseAddress } from '../protocol/parse'
 import type { Address } from '../protocol/types'
 import { onStoreChange, readStored, writeStored } from '../storage'
+import { defineStore } from './define'
 import { asReadonly } from './readonly'
 
 export type Lang = 'en' | 'zh'
