@@ -22,6 +22,7 @@ export default defineConfig({
     manifest: true,
   },
   test: {
+    setupFiles: ['src/testing/words.ts'],
     include: ['src/**/*.test.ts', 'console/**/*.test.ts', '*.test.ts'],
     testTimeout: 60_000, // a busy machine must not fail a test
     server: { deps: { inline: ['element-plus'] } },
