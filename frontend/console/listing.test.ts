@@ -1,13 +1,13 @@
 // @vitest-environment happy-dom
-import { createPinia, setActivePinia } from 'pinia'
 import { effectScope, nextTick, ref } from 'vue'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Refused } from '../src/live/ops'
+import { freshStores } from '../src/stores/define'
 import { useListing } from './listing'
 
 let scope = effectScope(true)
 beforeEach(() => {
-  setActivePinia(createPinia())
+  freshStores()
   scope = effectScope(true)
 })
 afterEach(() => scope.stop())

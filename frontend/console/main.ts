@@ -1,4 +1,3 @@
-import { createPinia } from 'pinia'
 import { createApp } from 'vue'
 import ConsoleApp from './ConsoleApp.vue'
 import '../src/styles/tokens.css'
@@ -6,4 +5,4 @@ import './styles/elements.css'
 import './styles/console.css'
 import './styles/catalogue.css'
 
-createApp(ConsoleApp).use(createPinia()).mount('#console')
+createApp(ConsoleApp).mount('#console')

@@ -4,15 +4,23 @@ import { defineAsyncComponent, type AsyncComponentLoader, type Component } from 
 const RELOAD_MS = 60_000
 const RELOADED = 'stampede.reloaded'
 
+/** Repeats a failed load, ever more slowly. */
+export async function repeated<T>(load: () => Promise<T>): Promise<T> {
+  for (let attempts = 1; ; attempts++) {
+    try {
+      return await load()
+    } catch {
+      await new Promise((resolve) => setTimeout(resolve, 1_000 * Math.min(attempts, 5)))
+    }
+  }
+}
+
 /**
- * A component that is loaded when it is first shown. A failed load is repeated, ever more slowly, because otherwise a
- * click on Pay would have no effect until the page is loaded again.
+ * A component that is loaded when it is first shown. A failed load is repeated, because otherwise a click on Pay would
+ * have no effect until the page is loaded again.
  */
 export function lazy<T extends Component>(loader: AsyncComponentLoader<T>): T {
-  return defineAsyncComponent({
-    loader,
-    onError: (_error, retry, _fail, attempts) => setTimeout(retry, 1_000 * Math.min(attempts, 5)),
-  })
+  return defineAsyncComponent(() => repeated(loader))
 }
 
 /**

@@ -1,20 +1,22 @@
-import { createPinia } from 'pinia'
 import { createApp } from 'vue'
 import App from './App.vue'
 import { showReturnedOrder } from './checkout/departure'
-import { reloadAfterDeployment } from './lazy'
+import { reloadAfterDeployment, repeated } from './lazy'
 import { router } from './router'
 import { shopPlugin } from './shop/open'
+import { usePreferences } from './stores/preferences'
 import './styles/tokens.css'
 import './styles/base.css'
 import './styles/shapes.css'
 import './styles/freshness.css'
 import './styles/skeleton.css'
 import './styles/forced.css'
+import { loadWords } from './words'
 
 reloadAfterDeployment()
-const app = createApp(App).use(createPinia()).use(router).use(shopPlugin)
-void router
-  .isReady()
-  .then(showReturnedOrder)
-  .then(() => app.mount('#app'))
+const app = createApp(App).use(router).use(shopPlugin)
+// Not a top-level await: the texts import parts of this module's chunk, which would wait for itself.
+void Promise.all([
+  repeated(async () => loadWords(usePreferences().lang)),
+  router.isReady().then(showReturnedOrder),
+]).then(() => app.mount('#app'))

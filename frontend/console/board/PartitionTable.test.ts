@@ -1,5 +1,4 @@
 // @vitest-environment happy-dom
-import { createPinia } from 'pinia'
 import { createApp, h } from 'vue'
 import { expect, it } from 'vitest'
 import PartitionTable from './PartitionTable.vue'
@@ -17,7 +16,7 @@ const partition = (p: number, away: boolean) => ({
 it('shows a message instead of numbers for a partition whose Redis is unreachable', () => {
   const place = document.createElement('div')
   const app = createApp(() => h(PartitionTable, { partitions: [partition(0, false), partition(1, true)] }))
-  app.use(createPinia()).mount(place)
+  app.mount(place)
   const rows = [...place.querySelectorAll('tbody tr')].map((row) =>
     [...row.querySelectorAll('td')].map((cell) => cell.textContent.trim()),
   )

@@ -1,5 +1,5 @@
-import { createPinia, setActivePinia } from 'pinia'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { freshStores } from '../../src/stores/define'
 import { SPAN_MS, useBoard } from './store'
 
 const now = 1_795_360_000_000
@@ -21,7 +21,7 @@ const frame = (over: object = {}) => ({
 })
 const point = (at: number) => ({ at, lags: [1, 2], pending: 3 })
 
-beforeEach(() => setActivePinia(createPinia()))
+beforeEach(() => freshStores())
 
 describe('the live board', () => {
   it('starts with the history and sums the numbers of the nodes', () => {

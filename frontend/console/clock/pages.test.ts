@@ -1,8 +1,8 @@
 // @vitest-environment happy-dom
 import type uPlot from 'uplot'
-import { createPinia, setActivePinia } from 'pinia'
 import { createApp, h, nextTick, type App, type Component } from 'vue'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { freshStores } from '../../src/stores/define'
 import { usePreferences } from '../../src/stores/preferences'
 import TimeChart from '../board/TimeChart.vue'
 import EntryList from '../journal/EntryList.vue'
@@ -79,7 +79,7 @@ afterAll(() => {
 })
 beforeEach(() => {
   plots.length = 0
-  setActivePinia(createPinia())
+  freshStores()
   usePreferences().setLang('en')
 })
 afterEach(() => {

@@ -1,5 +1,5 @@
-import { defineStore } from 'pinia'
 import { computed, ref } from 'vue'
+import { defineStore } from '../../src/stores/define'
 import { useLive } from '../../src/stores/live'
 import { asReadonly } from '../../src/stores/readonly'
 import { useCatalogue } from '../catalogue/api'

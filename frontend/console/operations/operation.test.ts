@@ -1,9 +1,9 @@
 // @vitest-environment happy-dom
-import { createPinia, setActivePinia } from 'pinia'
 import { effectScope, type EffectScope } from 'vue'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { Lost, Refused } from '../../src/live/ops'
 import type { ErrorCode } from '../../src/protocol/types'
+import { freshStores } from '../../src/stores/define'
 import { Conflict } from '../http'
 import { useOperation } from './operation'
 
@@ -24,7 +24,7 @@ async function run(content: unknown, send: (key: string) => Promise<unknown>) {
 
 beforeEach(() => {
   vi.useFakeTimers()
-  setActivePinia(createPinia())
+  freshStores()
   scope = effectScope(true)
   operation = scope.run(useOperation) as ReturnType<typeof useOperation>
 })

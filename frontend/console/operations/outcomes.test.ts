@@ -1,7 +1,7 @@
 // @vitest-environment happy-dom
-import { createPinia, setActivePinia } from 'pinia'
 import { createApp, nextTick, type App } from 'vue'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { freshStores } from '../../src/stores/define'
 import OutcomeBar from './OutcomeBar.vue'
 import { useOutcomes } from './outcomes'
 
@@ -9,10 +9,9 @@ let app: App
 let host: HTMLElement
 
 beforeEach(() => {
-  const pinia = createPinia()
-  setActivePinia(pinia)
+  freshStores()
   host = document.createElement('div')
-  app = createApp(OutcomeBar).use(pinia)
+  app = createApp(OutcomeBar)
   app.mount(host)
 })
 

@@ -1,5 +1,5 @@
-import { defineStore } from 'pinia'
 import { shallowRef } from 'vue'
+import { defineStore } from '../../src/stores/define'
 import { asReadonly } from '../../src/stores/readonly'
 
 /** An ordinary operation that reverses another one. */

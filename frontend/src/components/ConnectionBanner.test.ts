@@ -1,8 +1,8 @@
 // @vitest-environment happy-dom
-import { createPinia, setActivePinia } from 'pinia'
 import { createApp, nextTick, type App } from 'vue'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { shopKey, type Shop } from '../shop/open'
+import { freshStores } from '../stores/define'
 import { useLive } from '../stores/live'
 import { useNotices } from '../stores/notices'
 import { useSlots } from '../stores/slots'
@@ -13,7 +13,7 @@ let app: App
 const announcement = () => useNotices().announcement
 
 beforeEach(() => {
-  setActivePinia(createPinia())
+  freshStores()
   useLive().setState({ name: 'live' })
   useSlots().replace([slot()])
   app = createApp(ConnectionBanner, { active: true })

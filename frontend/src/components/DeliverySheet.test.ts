@@ -1,10 +1,10 @@
 // @vitest-environment happy-dom
-import { createPinia, setActivePinia } from 'pinia'
 import { createApp, h, nextTick, type App } from 'vue'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Address, Order } from '../protocol/types'
 import { router } from '../router'
 import { shopKey, type Shop } from '../shop/open'
+import { freshStores } from '../stores/define'
 import { useDeliverySheet } from '../stores/deliverysheet'
 import { useLive } from '../stores/live'
 import { useOrders } from '../stores/orders'
@@ -28,7 +28,7 @@ async function settled(): Promise<void> {
 beforeEach(async () => {
   vi.useFakeTimers()
   vi.resetAllMocks()
-  setActivePinia(createPinia())
+  freshStores()
   await router.replace('/')
   vi.stubGlobal('matchMedia', () => ({ matches: true, addEventListener: vi.fn() })) // a phone pays at once
   const addresses = [{ id: '1', ...home, default: true }]

@@ -1,10 +1,10 @@
 // @vitest-environment happy-dom
-import { createPinia, setActivePinia } from 'pinia'
 import { createApp, h, nextTick, ref, type App } from 'vue'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Order } from '../protocol/types'
 import { router } from '../router'
 import { shopKey, type Shop } from '../shop/open'
+import { freshStores } from '../stores/define'
 import { usePreferences } from '../stores/preferences'
 import { order } from '../testing/samples'
 import OrderItem from './OrderItem.vue'
@@ -26,7 +26,7 @@ const CONFIRM = 'I received it: Kettle'
 
 beforeEach(() => {
   vi.resetAllMocks()
-  setActivePinia(createPinia())
+  freshStores()
   usePreferences().setLang('en')
 })
 

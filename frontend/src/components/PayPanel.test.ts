@@ -1,11 +1,11 @@
 // @vitest-environment happy-dom
-import { createPinia, setActivePinia } from 'pinia'
 import { createApp, h, nextTick, type App } from 'vue'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { drawQr } from '../format/qr'
 import type { Order } from '../protocol/types'
 import { shopKey, type Shop } from '../shop/open'
 import type { PayCode } from '../shop/paying'
+import { freshStores } from '../stores/define'
 import { useLive } from '../stores/live'
 import { useOrders } from '../stores/orders'
 import { order } from '../testing/samples'
@@ -40,7 +40,7 @@ async function settled(): Promise<void> {
 beforeEach(() => {
   vi.useFakeTimers()
   vi.resetAllMocks()
-  setActivePinia(createPinia())
+  freshStores()
   payCode.mockResolvedValue({ text })
   useLive().setState({ name: 'live' })
 })

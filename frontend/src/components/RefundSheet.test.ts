@@ -1,7 +1,7 @@
 // @vitest-environment happy-dom
-import { createPinia, setActivePinia } from 'pinia'
 import { createApp, h, nextTick, type App } from 'vue'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { freshStores } from '../stores/define'
 import { usePreferences } from '../stores/preferences'
 import { order } from '../testing/samples'
 import RefundSheet from './RefundSheet.vue'
@@ -12,7 +12,7 @@ let app: App | undefined
 
 beforeEach(() => {
   vi.resetAllMocks()
-  setActivePinia(createPinia())
+  freshStores()
   usePreferences().setLang('en')
 })
 

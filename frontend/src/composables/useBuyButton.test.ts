@@ -1,8 +1,8 @@
 // @vitest-environment happy-dom
-import { createPinia, setActivePinia } from 'pinia'
 import { effectScope, type EffectScope } from 'vue'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Sale } from '../protocol/types'
+import { freshStores } from '../stores/define'
 import { useLive } from '../stores/live'
 import { useOrders } from '../stores/orders'
 import { usePreferences } from '../stores/preferences'
@@ -32,7 +32,7 @@ beforeEach(() => {
   vi.useFakeTimers()
   scope = effectScope()
   localStorage.clear()
-  setActivePinia(createPinia())
+  freshStores()
   usePreferences().setLang('en')
   useLive().welcomed(true)
   at(1_500)

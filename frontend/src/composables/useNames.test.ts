@@ -1,6 +1,6 @@
 // @vitest-environment happy-dom
-import { createPinia, setActivePinia } from 'pinia'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { freshStores } from '../stores/define'
 import { usePreferences } from '../stores/preferences'
 import { useSales } from '../stores/sales'
 import { useSession } from '../stores/session'
@@ -11,7 +11,7 @@ const logIn = (name: string, account?: { account: true }): void =>
   useSession().logIn({ access: 't', user: { id: '7', name }, expires: 0, issued: 0, ...account })
 
 beforeEach(() => {
-  setActivePinia(createPinia())
+  freshStores()
   usePreferences().setLang('zh')
 })
 

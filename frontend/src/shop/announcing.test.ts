@@ -1,7 +1,7 @@
 // @vitest-environment happy-dom
-import { createPinia, setActivePinia } from 'pinia'
 import { effectScope, type EffectScope } from 'vue'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { freshStores } from '../stores/define'
 import { useNotices } from '../stores/notices'
 import { usePreferences } from '../stores/preferences'
 import { openAnnouncing } from './announcing'
@@ -22,7 +22,7 @@ const notice = (
 
 beforeEach(() => {
   vi.useFakeTimers()
-  setActivePinia(createPinia())
+  freshStores()
   scope = effectScope(true)
   ;({ receive } = scope.run(openAnnouncing) as ReturnType<typeof openAnnouncing>)
 })

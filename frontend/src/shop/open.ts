@@ -77,7 +77,7 @@ const MEASURED_MS = 3_000
  */
 const TOKEN_TIMEOUT_MS = 300
 
-/** The Vue plugin that opens the shop. Install Pinia first. */
+/** The Vue plugin that opens the shop. */
 export const shopPlugin: Plugin = {
   install(app) {
     const shop = openShop()

@@ -1,4 +1,4 @@
-import { defineStore } from 'pinia'
+import { defineStore } from './define'
 import { computed, ref, watch } from 'vue'
 import { closeSheet, isSheetOpen, openSheet, router } from '../router'
 import { asReadonly } from './readonly'

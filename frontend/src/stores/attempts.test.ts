@@ -1,21 +1,20 @@
 // @vitest-environment happy-dom
-import { createPinia, setActivePinia } from 'pinia'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { useAttempts } from './attempts'
+import { freshStores } from './define'
 
 const attempt = { key: 'k-3f9c1d2e', user: '7', sale: '11', qty: 1, product: 'Kettle', pressedAt: 0 }
 const other = { ...attempt, key: 'k-00000000', sale: '12' }
 
 /** The store as another tab, or this page after a reload, sees it. */
 function anotherTab() {
-  const here = createPinia()
-  setActivePinia(here)
-  return useAttempts(here)
+  freshStores()
+  return useAttempts()
 }
 
 beforeEach(() => {
   localStorage.clear()
-  setActivePinia(createPinia())
+  freshStores()
 })
 
 describe('attempts', () => {

@@ -1,9 +1,9 @@
-import { defineStore } from 'pinia'
 import { computed, ref, shallowRef } from 'vue'
 import type { Attempt } from '../checkout/attempt'
 import { ERROR_CODES, type ErrorCode } from '../protocol/types'
 import { Malformed, parseAddress } from '../protocol/parse'
 import { writeStored, onStoreChange, readAllStored } from '../storage'
+import { defineStore } from './define'
 import { asReadonly } from './readonly'
 
 /**

@@ -1,4 +1,4 @@
-import { defineStore } from 'pinia'
+import { defineStore } from './define'
 import { computed } from 'vue'
 import type { Order } from '../protocol/types'
 import { openSheet, router } from '../router'

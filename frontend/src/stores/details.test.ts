@@ -1,19 +1,19 @@
 // @vitest-environment happy-dom
-import { createPinia, disposePinia, setActivePinia, type Pinia } from 'pinia'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { router } from '../router'
 import { sale } from '../testing/samples'
+import { freshStores } from './define'
 import { useDetails } from './details'
 import { useSales } from './sales'
 
-let pinia: Pinia
+let endStores: () => void
 const fetchDetails = vi.fn<(address: string) => Promise<Response>>()
 const responseOf = (body: object) =>
   Promise.resolve(new Response(JSON.stringify({ product: {}, ...body }), { status: 200 }))
 
 beforeEach(async () => {
   await router.replace('/')
-  setActivePinia((pinia = createPinia()))
+  endStores = freshStores()
   vi.restoreAllMocks()
   vi.spyOn(console, 'warn').mockReturnValue()
   fetchDetails.mockReset()
@@ -21,7 +21,7 @@ beforeEach(async () => {
   useSales().replaceSlot('1', [sale(), sale({ id: '12' })])
 })
 
-afterEach(() => disposePinia(pinia))
+afterEach(() => endStores())
 
 describe('the details of a sale', () => {
   it('are requested once, when the shopper opens them', async () => {

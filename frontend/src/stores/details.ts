@@ -1,4 +1,4 @@
-import { defineStore } from 'pinia'
+import { defineStore } from './define'
 import { computed, ref, watch } from 'vue'
 import { callServer } from '../account/http'
 import { Refused } from '../live/ops'

@@ -1,5 +1,5 @@
-import { defineStore } from 'pinia'
 import { computed, ref } from 'vue'
+import { defineStore } from './define'
 
 /** The open dialogs, the topmost last. Everything below the topmost one is inert, so messages appear in it. */
 export const useLayers = defineStore('layers', () => {

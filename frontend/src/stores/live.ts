@@ -1,8 +1,8 @@
-import { defineStore } from 'pinia'
 import { computed, ref, shallowRef } from 'vue'
 import { BLOCKED } from '../live/backoff'
 import { ServerClock } from '../live/clock'
 import type { LiveState } from '../live/socket'
+import { defineStore } from './define'
 import { asReadonly } from './readonly'
 
 /**

@@ -1,5 +1,5 @@
-import { defineStore } from 'pinia'
 import { computed, ref, shallowRef } from 'vue'
+import { defineStore } from './define'
 import { asReadonly } from './readonly'
 
 export interface Notice {

@@ -1,8 +1,8 @@
-import { createPinia, setActivePinia } from 'pinia'
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { Attempt } from '../checkout/attempt'
 import type { OrderEvent, Reservation } from '../protocol/types'
 import { order, sale, welcome } from '../testing/samples'
+import { freshStores } from './define'
 import { useOrders } from './orders'
 import { useSales } from './sales'
 
@@ -21,7 +21,7 @@ function eventOf(over: Parameters<typeof order>[0], cursor = '1-6'): OrderEvent 
   return { ev: 'order', cursor, key: attempt.key, order: order(over) }
 }
 
-beforeEach(() => setActivePinia(createPinia()))
+beforeEach(() => freshStores())
 
 describe('orders', () => {
   it('change from reservation to order, with the data of the sale until then', () => {

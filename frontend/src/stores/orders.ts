@@ -1,4 +1,3 @@
-import { defineStore } from 'pinia'
 import { computed, ref } from 'vue'
 import type { Attempt } from '../checkout/attempt'
 import { compareIds } from '../format/ids'
@@ -12,6 +11,7 @@ import type {
   Reservation,
   Welcome,
 } from '../protocol/types'
+import { defineStore } from './define'
 import { asReadonly } from './readonly'
 import { useSales } from './sales'
 

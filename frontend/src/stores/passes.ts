@@ -1,6 +1,6 @@
-import { defineStore } from 'pinia'
 import { ref, shallowRef } from 'vue'
 import type { BuyPass } from '../protocol/types'
+import { defineStore } from './define'
 import { useLive } from './live'
 import { asReadonly } from './readonly'
 

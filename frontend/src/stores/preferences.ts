@@ -1,8 +1,8 @@
-import { defineStore } from 'pinia'
 import { ref, watch, watchEffect } from 'vue'
 import { parseAddress } from '../protocol/parse'
 import type { Address } from '../protocol/types'
 import { onStoreChange, readStored, writeStored } from '../storage'
+import { defineStore } from './define'
 import { asReadonly } from './readonly'
 
 export type Lang = 'en' | 'zh'
@@ -12,12 +12,23 @@ function readOneOf<T extends string>(name: string, words: readonly T[]): T | und
   return readStored(name, (value) => words.find((word) => word === value))
 }
 
+/** Loads all texts of a language; undefined if they are loaded. */
+type LoadTexts = (lang: Lang) => Promise<unknown> | undefined
+let loadTexts: LoadTexts = () => undefined
+
+/** Sets the function that loads texts. A language is shown after its texts are loaded. */
+export function beforeLang(load: LoadTexts): void {
+  loadTexts = load
+}
+
 /** The shopper's settings, stored in this browser. */
 export const usePreferences = defineStore('preferences', () => {
-  const browserLang: Lang = navigator.language.toLowerCase().startsWith('zh') ? 'zh' : 'en'
+  /** The server sends the page in the browser's language. */
+  const browserLang: Lang = document.documentElement.lang.startsWith('zh') ? 'zh' : 'en'
   const storedLang = (): Lang => readOneOf('lang', ['en', 'zh']) ?? browserLang
   const storedTheme = (): Theme | undefined => readOneOf('theme', ['light', 'dark'])
   const lang = ref(storedLang())
+  let wantedLang = lang.value
   /** Undefined: follow the system. */
   const theme = ref(storedTheme())
   /** The delivery address of orders; undefined sends none. */
@@ -32,13 +43,25 @@ export const usePreferences = defineStore('preferences', () => {
     else delete root.dataset.theme
   })
   // Another tab has changed the setting. Only the setters write, which prevents a loop between tabs.
-  onStoreChange('lang', () => (lang.value = storedLang()))
+  onStoreChange('lang', () => showLang(storedLang()))
   onStoreChange('theme', () => (theme.value = storedTheme()))
   watch(address, (value) => writeStored('address', value))
   watch(withoutAddress, (value) => writeStored('noaddress', value || undefined))
 
+  /** Shows a language after its texts are loaded. A failed load keeps the old language. */
+  function showLang(wanted: Lang): void {
+    wantedLang = wanted
+    const loading = loadTexts(wanted)
+    if (!loading) lang.value = wanted
+    else
+      loading.then(
+        () => wantedLang === wanted && showLang(wanted),
+        () => undefined,
+      )
+  }
+
   function setLang(wanted: Lang): void {
-    lang.value = wanted
+    showLang(wanted)
     writeStored('lang', wanted)
   }
 

@@ -1,8 +1,8 @@
-import { createPinia, setActivePinia } from 'pinia'
 import { beforeEach, expect, it } from 'vitest'
+import { freshStores } from './define'
 import { useRates, WINDOW_MS } from './rates'
 
-beforeEach(() => setActivePinia(createPinia()))
+beforeEach(() => freshStores())
 
 it('keeps a gap where nothing was measured', () => {
   const rates = useRates()

@@ -1,5 +1,5 @@
-import { defineStore } from 'pinia'
 import { computed, ref, shallowRef, watch } from 'vue'
+import { defineStore } from './define'
 import { asReadonly } from './readonly'
 import { useSales } from './sales'
 import { useSlots } from './slots'

@@ -1,13 +1,13 @@
 // @vitest-environment happy-dom
-import { createPinia, setActivePinia } from 'pinia'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { order, sale } from '../testing/samples'
+import { freshStores } from './define'
 import { useLive } from './live'
 import { useOrders } from './orders'
 import { usePreferences } from './preferences'
 import { useSales } from './sales'
 
-beforeEach(() => setActivePinia(createPinia()))
+beforeEach(() => freshStores())
 
 // Both the compiler and the running page reject these writes.
 describe('the state of a store', () => {

@@ -1,4 +1,4 @@
-import { defineStore } from 'pinia'
+import { defineStore } from './define'
 import { createOrderSheet } from './ordersheet'
 
 /** The sheet in which a refund is requested. */

@@ -1,4 +1,4 @@
-import { defineStore } from 'pinia'
+import { defineStore } from './define'
 import { ref, watch } from 'vue'
 import { useNames } from '../composables/useNames'
 import { useWords } from '../words'

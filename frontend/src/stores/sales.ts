@@ -1,7 +1,7 @@
-import { defineStore } from 'pinia'
 import { computed, ref } from 'vue'
 import { compareIds } from '../format/ids'
 import type { Sale, TickLine } from '../protocol/types'
+import { defineStore } from './define'
 import { asReadonly } from './readonly'
 import { useSlots } from './slots'
 

@@ -1,10 +1,10 @@
-import { defineStore } from 'pinia'
 import { computed, ref, shallowRef } from 'vue'
 import { requestGuest, GuestsOff, NotRenewed } from '../account/guest'
 import { refreshAccount } from '../account/refresh'
 import { storedPart, parseStored, type Session } from '../account/token'
 import { exclusive } from '../exclusive'
 import { writeStored, readStored } from '../storage'
+import { defineStore } from './define'
 import { useLive } from './live'
 import { asReadonly } from './readonly'
 

@@ -1,13 +1,13 @@
-import { createPinia, setActivePinia } from 'pinia'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { at } from '../testing/clock'
 import { sale, slot } from '../testing/samples'
+import { freshStores } from './define'
 import { useSales } from './sales'
 import { currentSlot, phaseAt, useSlots } from './slots'
 
 beforeEach(() => {
   vi.useFakeTimers()
-  setActivePinia(createPinia())
+  freshStores()
 })
 
 afterEach(() => void vi.useRealTimers())

@@ -1,6 +1,6 @@
-import { defineStore } from 'pinia'
 import { computed, ref } from 'vue'
 import type { Phase, Slot } from '../protocol/types'
+import { defineStore } from './define'
 import { useLive } from './live'
 import { asReadonly } from './readonly'
 

@@ -1,9 +1,9 @@
 // Opens the complete logic of the page, on a connection that the test controls.
-import { createPinia, disposePinia, setActivePinia, type Pinia } from 'pinia'
 import { afterEach, beforeEach, vi } from 'vitest'
 import type { Order } from '../protocol/types'
 import { router } from '../router'
 import { openShop, type Shop } from '../shop/open'
+import { freshStores } from '../stores/define'
 import { FakeWire } from './fakewire'
 import { order, sale, slot, welcome } from './samples'
 
@@ -74,21 +74,21 @@ async function start(): Promise<void> {
   await visit()
 }
 
-let pinia: Pinia | undefined
+let endStores: (() => void) | undefined
 
 /** Closes the previous page, which then receives nothing. */
 function leave(): void {
-  if (!pinia) return
+  if (!endStores) return
   shop.close()
-  disposePinia(pinia)
-  pinia = undefined
+  endStores()
+  endStores = undefined
 }
 
 /** Opens a page in this browser, for the first time or again. */
 export async function visit(): Promise<void> {
   leave()
   await router.replace('/')
-  setActivePinia((pinia = createPinia()))
+  endStores = freshStores()
   shop = openShop(() => {
     const fresh = new FakeWire()
     fresh.serverClock = Date.now

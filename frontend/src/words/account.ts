@@ -1,10 +1,17 @@
-import { computed, type ComputedRef } from 'vue'
+import { repeated } from '../lazy'
 import { usePreferences } from '../stores/preferences'
-import { accountEn, type AccountWords } from './account.en'
-import { accountZh } from './account.zh'
+import type { AccountWords } from './account.en'
+import { dictionary } from './dictionary'
 
 /** The texts of the account sheets in the shopper's language. */
-export function useAccountWords(): ComputedRef<AccountWords> {
-  const preferences = usePreferences()
-  return computed(() => (preferences.lang === 'zh' ? accountZh : accountEn))
+export const { load: loadAccountWords, use: useAccountWords } = dictionary<AccountWords>({
+  en: () => import('./account.en').then(({ accountEn }) => accountEn),
+  zh: () => import('./account.zh').then(({ accountZh }) => accountZh),
+})
+
+// The account sheets are loaded on demand. They wait here for their texts.
+const preferences = usePreferences()
+for (let lang; lang !== preferences.lang;) {
+  lang = preferences.lang
+  await repeated(async () => loadAccountWords(preferences.lang))
 }

@@ -1,12 +1,10 @@
-import { computed, type ComputedRef } from 'vue'
-import { usePreferences } from '../stores/preferences'
-import { en, type Words } from './en'
-import { zh } from './zh'
+import { dictionary } from './dictionary'
+import type { Words } from './en'
 
 export type { Words }
 
-/** The texts in the shopper's language. */
-export function useWords(): ComputedRef<Words> {
-  const preferences = usePreferences()
-  return computed(() => (preferences.lang === 'zh' ? zh : en))
-}
+/** The texts in the shopper's language. main.ts loads them before it mounts the page. */
+export const { load: loadWords, use: useWords } = dictionary<Words>({
+  en: () => import('./en').then(({ en }) => en),
+  zh: () => import('./zh').then(({ zh }) => zh),
+})
