@@ -1,6 +1,6 @@
 import { defineStore } from 'pinia'
 import { shallowRef } from 'vue'
-import { fields, Malformed, readable } from '../../src/protocol/fields'
+import { fields, Malformed, readable } from '../fields'
 import { asReadonly } from '../../src/stores/readonly'
 import { parseBoard, parsePoint, type BoardFrame, type Point } from './types'
 
