@@ -1,7 +1,7 @@
 import { ref } from 'vue'
 import { parseStored, type Session } from '../src/account/token'
 import { Refused } from '../src/live/ops'
-import { fields } from '../src/protocol/fields'
+import { fields } from './fields'
 import { readStored } from '../src/storage'
 import { defineStore } from '../src/stores/define'
 import { asReadonly } from '../src/stores/readonly'

@@ -1,4 +1,4 @@
-import { fields, readable } from '../src/protocol/fields'
+import { fields, readable } from './fields'
 import { useRequests } from './requests'
 import { parseRefund, type Refund } from './aftersale/types'
 import { parseEntry, parseReport, type JournalEntry, type JournalReport } from './journal/types'

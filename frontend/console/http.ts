@@ -1,5 +1,5 @@
 import { Lost, Refused } from '../src/live/ops'
-import { fields } from '../src/protocol/fields'
+import { fields } from './fields'
 import { parseRefusal } from '../src/protocol/parse'
 import type { ErrorCode, Refusal } from '../src/protocol/types'
 

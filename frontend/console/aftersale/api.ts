@@ -1,4 +1,4 @@
-import { fields, readable } from '../../src/protocol/fields'
+import { fields, readable } from '../fields'
 import { useRequests } from '../requests'
 import { downloadFile } from '../http'
 import type { Page } from '../listing'

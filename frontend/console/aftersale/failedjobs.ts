@@ -1,4 +1,4 @@
-import { fields, number, text, type Fields } from '../../src/protocol/fields'
+import { fields, number, text, type Fields } from '../fields'
 
 /** The kinds of failed entries. The names are path segments of the API. */
 export type FailedJobKind = 'dead' | 'parked' | 'mails'

@@ -1,4 +1,4 @@
-import { fields, id, list, number, numberOr, optional, text, type Fields } from '../../src/protocol/fields'
+import { fields, id, list, number, numberOr, optional, text, type Fields } from '../fields'
 import { parseOrder } from '../../src/protocol/parse'
 import type { Order } from '../../src/protocol/types'
 import { parseBlock, type Block } from '../shop/types'

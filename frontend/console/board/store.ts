@@ -1,6 +1,6 @@
 import { shallowRef } from 'vue'
-import { fields, Malformed, readable } from '../../src/protocol/fields'
 import { defineStore } from '../../src/stores/define'
+import { fields, Malformed, readable } from '../fields'
 import { asReadonly } from '../../src/stores/readonly'
 import { parseBoard, parsePoint, type BoardFrame, type Point } from './types'
 

@@ -1,5 +1,5 @@
 // The live board's frames, sent once a second. They are parsed from `unknown` like all wire data.
-import { fields, id, list, number, numberOr, readable, text, type Fields } from '../../src/protocol/fields'
+import { fields, id, list, number, numberOr, readable, text, type Fields } from '../fields'
 
 export interface BoardSale {
   readonly id: string

@@ -1,4 +1,4 @@
-import { fields, readable, text } from '../../src/protocol/fields'
+import { fields, readable, text } from '../fields'
 import { useRequests } from '../requests'
 import { downloadFile } from '../http'
 import { upload } from './upload'

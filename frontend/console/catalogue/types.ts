@@ -1,4 +1,4 @@
-import { fields, id, list, number, numberOr, optional, text, type Fields } from '../../src/protocol/fields'
+import { fields, id, list, number, numberOr, optional, text, type Fields } from '../fields'
 
 // The catalogue as the API returns it. `version` grows with every edit. An edit contains the version that the operator
 // saw.

@@ -1,4 +1,4 @@
-import { fields, number, numberOr, text, type Fields } from '../../src/protocol/fields'
+import { fields, number, numberOr, text, type Fields } from '../fields'
 
 /** One row of the audit log. */
 export interface JournalEntry {

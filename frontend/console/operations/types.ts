@@ -1,4 +1,4 @@
-import { fields, id, number, numberOr, text } from '../../src/protocol/fields'
+import { fields, id, number, numberOr, text } from '../fields'
 
 /** A sale as operators see it. */
 export interface OperatorSale {

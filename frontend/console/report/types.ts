@@ -1,4 +1,4 @@
-import { fields, id, list, number, numberOr, optional, text } from '../../src/protocol/fields'
+import { fields, id, list, number, numberOr, optional, text } from '../fields'
 
 /** One second or minute of a sale; `at` is its start. */
 export interface SpeedPoint {

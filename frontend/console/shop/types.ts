@@ -1,4 +1,4 @@
-import { fields, number, numberOr, text } from '../../src/protocol/fields'
+import { fields, number, numberOr, text } from '../fields'
 import { parseTexts } from '../../src/protocol/parse'
 
 /** The banner for all shoppers. */

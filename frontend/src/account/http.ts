@@ -1,5 +1,4 @@
 import { Lost, Refused } from '../live/ops'
-import { fields } from '../protocol/fields'
 import { parseRefusal } from '../protocol/parse'
 import type { ErrorCode, Refusal } from '../protocol/types'
 
@@ -59,7 +58,7 @@ const CODES: Record<number, ErrorCode> = {
 
 function refusalOf(status: number, content: unknown): Refusal {
   try {
-    return parseRefusal(fields(content, 'response').error)
+    return parseRefusal((content as { error?: unknown }).error)
   } catch {
     return { code: CODES[status] ?? 'internal', message: '', retry_ms: 0, orders: [] }
   }

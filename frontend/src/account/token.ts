@@ -1,6 +1,7 @@
-import { fields, Malformed } from '../protocol/fields'
-import { parseUser } from '../protocol/parse'
-import type { User } from '../protocol/types'
+import * as v from 'valibot'
+import { object, parse, text } from '../protocol/fields'
+import { user } from '../protocol/parse'
+import type { LoggedIn, User } from '../protocol/types'
 
 /** The current user and the access token. */
 export interface Session {
@@ -39,11 +40,13 @@ function timesOf(token: string): Pick<Session, 'issued' | 'expires'> {
   return { issued: millis(payload?.iat), expires: millis(payload?.exp) }
 }
 
+const loggedIn = object<LoggedIn>({ access: v.pipe(text, v.regex(/./)), user })
+const storedAccount = object<Required<Pick<Session, 'user' | 'account'>>>({ user, account: v.literal(true) })
+
 /** Parses the response of the login routes. */
 export function parseSession(value: unknown): Session {
-  const { access, user } = fields(value, 'session')
-  if (typeof access !== 'string' || access === '') throw new Malformed('access is not a non-empty string')
-  return { access, user: parseUser(user), ...timesOf(access) }
+  const session = parse(loggedIn, value)
+  return { ...session, ...timesOf(session.access) }
 }
 
 /** The part of a session that is stored: for an account only the user, without a token. */
@@ -53,8 +56,6 @@ export function storedPart({ access, user, account }: Session): unknown {
 
 /** Parses a stored session. */
 export function parseStored(value: unknown): Session {
-  const { user, account } = fields(value, 'session')
-  return account === true
-    ? { access: '', user: parseUser(user), expires: 0, issued: 0, account }
-    : parseSession(value)
+  const { success, output } = v.safeParse(storedAccount, value)
+  return success ? { access: '', expires: 0, issued: 0, ...output } : parseSession(value)
 }

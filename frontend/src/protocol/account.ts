@@ -1,83 +1,24 @@
-/**
- * Parses the responses of the account routes from `unknown`, like all wire data. Only the account sheets load this
- * module.
- */
-import { fields, id, number, numberOr, optional, readable, text } from './fields'
-import { parseAddress, parsePicture } from './parse'
-import type { Address } from './types'
+/** Parses the responses of the account routes, like all wire data. Only the account sheets load this module. */
+import { flag, id, list, number, object, optional, parse, parser, png, text } from './fields'
+import { address } from './parse'
+import type { Activated, Captcha, Device, Profile, SavedAddress } from './types'
 
-/** A captcha picture. */
-export interface Captcha {
-  readonly id: string
-  readonly image: string
-}
+export type { Captcha, Device, Profile, SavedAddress }
 
-/** The user's profile in the account sheet. */
-export interface Profile {
-  readonly id: string
-  readonly name: string
-  readonly email?: string
-  readonly lang?: string
-  readonly guest: boolean
-}
+export const parseCaptcha = parser(object<Captcha>({ id: text, image: png }))
 
-/** A browser or an app that is logged in. */
-export interface Device {
-  readonly id: string
-  readonly name: string
-  readonly created_at: number
-  readonly last_seen_at: number
-  /** The current device. */
-  readonly current: boolean
-}
+export const parseProfile = parser(
+  object<Profile>({ id, name: text, guest: flag, email: optional(text), lang: optional(text) }),
+)
 
-export interface SavedAddress extends Address {
-  readonly id: string
-  readonly default: boolean
-}
+const device = object<Device>({ id, name: text, created_at: number, last_seen_at: number, current: flag })
+const devices = object<{ devices: Device[] }>({ devices: list(device) })
+export const parseDevices = (value: unknown): Device[] => parse(devices, value).devices
 
-export function parseCaptcha(value: unknown): Captcha {
-  const f = fields(value, 'captcha')
-  return { id: text(f, 'id'), image: parsePicture(f) }
-}
+const savedAddress = object<SavedAddress>({ ...address, id, default: flag })
+export const parseSavedAddress = parser(savedAddress)
+const addresses = object<{ addresses: SavedAddress[] }>({ addresses: list(savedAddress) })
+export const parseAddresses = (value: unknown): SavedAddress[] => parse(addresses, value).addresses
 
-export function parseProfile(value: unknown): Profile {
-  const f = fields(value, 'profile')
-  return {
-    id: id(f, 'id'),
-    name: f.name === undefined ? '' : text(f, 'name'),
-    guest: f.guest === true,
-    ...optional(f, 'email', text),
-    ...optional(f, 'lang', text),
-  }
-}
-
-function parseDevice(value: unknown): Device {
-  const f = fields(value, 'device')
-  const created_at = number(f, 'created_at')
-  return {
-    id: id(f, 'id'),
-    name: f.name === undefined ? '' : text(f, 'name'),
-    created_at,
-    last_seen_at: numberOr(f, 'last_seen_at', created_at),
-    current: f.current === true,
-  }
-}
-
-export function parseDevices(value: unknown): Device[] {
-  return readable(fields(value, 'devices'), 'devices', parseDevice)
-}
-
-export function parseSavedAddress(value: unknown): SavedAddress {
-  const f = fields(value, 'address')
-  return { ...parseAddress(value), id: id(f, 'id'), default: f.default === true }
-}
-
-export function parseAddresses(value: unknown): SavedAddress[] {
-  return readable(fields(value, 'addresses'), 'addresses', parseSavedAddress)
-}
-
-export function parseActivated(value: unknown): string {
-  const f = fields(value, 'activation')
-  return f.email === undefined ? '' : text(f, 'email')
-}
+const activated = object<Activated>({ email: text })
+export const parseActivated = (value: unknown): string => parse(activated, value).email

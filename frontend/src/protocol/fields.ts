@@ -1,68 +1,71 @@
-// Readers for fields of wire data. A field of the wrong type throws a Malformed with its name.
+// Building blocks of the schemas of wire data.
+import * as v from 'valibot'
 
 /** Wire data that violates the protocol. */
 export class Malformed extends Error {
   override name = 'Malformed'
 }
 
-export type Fields = Record<string, unknown>
+export type Schema<T> = v.GenericSchema<unknown, T>
+type OptionalSchema<T> = v.ExactOptionalSchema<Schema<Exclude<T, undefined>>, undefined>
+/** One schema per field of T: a field that is added, renamed or changed in the generated type is a type error. */
+type Entries<T> = {
+  [K in keyof T]-?: Record<never, never> extends Pick<T, K> ? OptionalSchema<T[K]> : Schema<T[K]>
+}
 
-export function fields(value: unknown, label: string): Fields {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new Malformed(`${label} is not an object`)
+const firstOnly = { abortEarly: true }
+
+function textOf([{ path, message }]: [v.BaseIssue<unknown>, ...unknown[]]): string {
+  return `${path?.map(({ key }) => String(key)).join('.') ?? 'value'}: ${message}`
+}
+
+/** Parses wire data. Data that does not match the schema throws a Malformed that names the field. */
+export function parse<T>(schema: Schema<T>, value: unknown): T {
+  const { success, output, issues } = v.safeParse(schema, value, firstOnly)
+  if (success) return output
+  throw new Malformed(textOf(issues))
+}
+
+export const parser =
+  <T>(schema: Schema<T>) =>
+  (value: unknown): T =>
+    parse(schema, value)
+
+export const optional = <T>(schema: Schema<T>) => v.exactOptional(schema)
+
+/** An object. Optional fields with 0, "", false or null count as absent, because Go writes them for unset fields. */
+export function object<T>(entries: Entries<T>): Schema<T> {
+  const schemas = entries as Record<string, v.GenericSchema>
+  const required = (name: string): boolean => schemas[name]?.type !== 'exact_optional'
+  const whole = v.object(schemas) as unknown as Schema<T>
+  if (Object.keys(schemas).every(required)) return whole
+  const withoutUnset = (value: unknown): unknown =>
+    value && Object.fromEntries(Object.entries(value).filter(([name, field]) => field || required(name)))
+  return v.pipe(v.unknown(), v.transform(withoutUnset), whole)
+}
+
+const anyList = v.nullish(v.array(v.unknown()), [])
+
+/** The items of a list that can be parsed; others are skipped. A list that is missing or null is empty. */
+export function list<T>(item: Schema<T>): Schema<T[]> {
+  const readable = (value: unknown): T[] => {
+    const { success, output, issues } = v.safeParse(item, value, firstOnly)
+    if (success) return [output]
+    console.warn(`left out an item of a list: ${textOf(issues)}`)
+    return []
   }
-  return value as Fields
+  return v.pipe(
+    anyList,
+    v.transform((values) => values.flatMap(readable)),
+  )
 }
 
-export function list<T>(f: Fields, name: string, item: (value: unknown) => T): T[] {
-  const value = f[name]
-  if (value === undefined || value === null) return []
-  if (!Array.isArray(value)) throw new Malformed(`${name} is not a list`)
-  return value.map(item)
-}
+/** The values of an object with any names. */
+export const record = <T>(schema: Schema<T>) => v.record(v.string(), schema)
 
-/** The items of a list that can be parsed; others are skipped. */
-export function readable<T>(f: Fields, name: string, item: (value: unknown) => T): T[] {
-  return list(f, name, (value) => value).flatMap((value) => {
-    try {
-      return [item(value)]
-    } catch (error) {
-      if (!(error instanceof Malformed)) throw error
-      console.warn(`left out an item of ${name}: ${error.message}`)
-      return []
-    }
-  })
-}
-
-export function text(f: Fields, name: string): string {
-  const value = f[name]
-  if (typeof value !== 'string') throw new Malformed(`${name} is not a string`)
-  return value
-}
-
-export function id(f: Fields, name: string): string {
-  const value = text(f, name)
-  if (!/^\d{1,19}$/.test(value)) throw new Malformed(`${name} is not an id`)
-  return value
-}
-
-export function number(f: Fields, name: string): number {
-  const value = f[name]
-  if (typeof value !== 'number' || !Number.isFinite(value)) throw new Malformed(`${name} is not a number`)
-  return value
-}
-
-export function numberOr(f: Fields, name: string, fallback: number): number {
-  return f[name] === undefined ? fallback : number(f, name)
-}
-
-/** Reads an optional field. 0 and "" also count as absent, because Go writes them for unset fields. */
-export function optional<K extends string, T>(
-  f: Fields,
-  name: K,
-  read: (f: Fields, name: K) => T,
-): Partial<Record<K, T>> {
-  const value = f[name]
-  if (value === undefined || value === null || value === 0 || value === '') return {}
-  return { [name]: read(f, name) } as Partial<Record<K, T>>
-}
+export const text = v.string()
+export const number = v.number()
+export const flag = v.boolean()
+export const id = v.pipe(text, v.regex(/^\d{1,19}$/))
+/** A picture inside a reply; only PNG is allowed. */
+export const png = v.pipe(text, v.regex(/^data:image\/png;base64,/))

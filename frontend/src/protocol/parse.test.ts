@@ -161,7 +161,9 @@ describe('frames that violate the protocol', () => {
       'data:image/svg+xml,x',
       '/p/1.svg',
     ].map((url) => ({ url, alt: '' }))
+    const warn = vi.spyOn(console, 'warn').mockImplementation(() => undefined)
     const parsed = event(parseFrame(JSON.stringify(file)))
+    warn.mockRestore()
     expect(parsed.ev === 'sale' && parsed.sale.product.images).toEqual([{ url: '/p/1.svg', alt: '' }])
   })
 })

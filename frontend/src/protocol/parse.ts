@@ -4,17 +4,21 @@
  * protocol requires. In a list, only unreadable items are dropped. An unknown value that a later server may add (a
  * state, a phase) does not invalidate the rest.
  */
+import * as v from 'valibot'
 import {
-  fields,
+  flag,
   id,
   list,
   Malformed,
   number,
-  numberOr,
+  object,
   optional,
-  readable,
+  parse,
+  parser,
+  png,
+  record,
   text,
-  type Fields,
+  type Schema,
 } from './fields'
 import {
   ERROR_CODES,
@@ -23,336 +27,219 @@ import {
   type Address,
   type BuyPass,
   type Challenge,
-  type Counters,
   type Details,
   type Image,
   type Op,
-  type Order,
-  type OrderState,
-  type Phase,
-  type OrderPage,
-  type PassResult,
-  type Payment,
-  type PersonalEvent,
-  type Product,
-  type ProductText,
-  type Receipt,
-  type Refusal,
   type OpReplies,
+  type Order,
+  type OrderEvent,
+  type OrderState,
+  type ProductText,
+  type Refusal,
   type Reservation,
   type Sale,
   type ServerEvent,
   type ServerFrame,
   type Slot,
+  type TickLine,
   type User,
-  type WatchView,
   type Welcome,
 } from './types'
 
 export { Malformed }
 
-function stateOf(f: Fields): OrderState {
-  const state = text(f, 'state')
-  return ORDER_STATES.find((known) => known === state) ?? 'unknown'
-}
-
+const state = v.fallback(v.picklist([...ORDER_STATES, 'unknown']), 'unknown')
 /** The page computes phases with its clock. Only `closed` adds information: a slot or sale can close early. */
-function phaseOf(f: Fields): Phase {
-  const phase = text(f, 'phase')
-  return PHASES.find((known) => known === phase) ?? 'open'
-}
+const phase = v.fallback(v.picklist(PHASES), 'open')
 
-function counters(f: Fields): Counters {
-  return {
-    stock: number(f, 'stock'),
-    held: number(f, 'held'),
-    sold: number(f, 'sold'),
-    done: number(f, 'done'),
-    rate: number(f, 'rate'),
-    watching: number(f, 'watching'),
-  }
-}
+const window = { phase, opens_at: number, closes_at: number }
+const counters = { stock: number, held: number, sold: number, done: number, rate: number, watching: number }
 
-function parseSlot(value: unknown): Slot {
-  const f = fields(value, 'slot')
-  return {
-    id: id(f, 'id'),
-    phase: phaseOf(f),
-    opens_at: number(f, 'opens_at'),
-    closes_at: number(f, 'closes_at'),
-    sales: number(f, 'sales'),
-  }
-}
+const slot = object<Slot>({ id, ...window, sales: number })
+
+const productTexts = record(
+  object<ProductText>({
+    name: optional(text),
+    category: optional(text),
+    description: optional(text),
+    rules: optional(text),
+  }),
+)
 
 /** Pictures must come from this site or over https; other URLs (javascript:, data:) are dropped. */
-function parseImage(value: unknown): Image {
-  const f = fields(value, 'image')
-  const url = text(f, 'url')
-  const allowed = /^\/(?!\/)/.test(url) || url.startsWith('https://')
-  return { url: allowed ? url : '', alt: f.alt === undefined ? '' : text(f, 'alt') }
-}
+const image = object<Image>({ url: v.pipe(text, v.regex(/^(\/(?!\/)|https:\/\/)/)), alt: text })
 
-function parseProductTexts(f: Fields, name: string): Record<string, ProductText> {
-  return Object.fromEntries(
-    Object.entries(fields(f[name], name)).map(([lang, value]) => {
-      const one = fields(value, lang)
-      const field = (name: keyof ProductText) => optional(one, name, text)
-      return [lang, { ...field('name'), ...field('category'), ...field('description'), ...field('rules') }]
-    }),
-  )
-}
-
-function parseProduct(value: unknown): Product {
-  const f = fields(value, 'product')
-  return {
-    id: id(f, 'id'),
-    name: text(f, 'name'),
-    category: text(f, 'category'),
-    images: readable(f, 'images', parseImage).filter((image) => image.url !== ''),
-    list_price_fen: number(f, 'list_price_fen'),
-    ships: f.ships === true,
-    ...optional(f, 'texts', parseProductTexts),
-  }
-}
-
-export function parseSale(value: unknown): Sale {
-  const f = fields(value, 'sale')
-  return {
-    id: id(f, 'id'),
-    slot: id(f, 'slot'),
-    product: parseProduct(f.product),
-    price_fen: number(f, 'price_fen'),
-    initial: number(f, 'initial'),
-    added: number(f, 'added'),
-    limit: number(f, 'limit'),
-    phase: phaseOf(f),
-    paused: f.paused === true,
-    challenge: text(f, 'challenge'),
-    ...(f.pass === true ? { pass: true } : {}),
-    opens_at: number(f, 'opens_at'),
-    closes_at: number(f, 'closes_at'),
-    ...counters(f),
-  }
-}
+const sale = object<Sale>({
+  id,
+  slot: id,
+  product: object<Sale['product']>({
+    id,
+    name: text,
+    category: text,
+    images: list(image),
+    list_price_fen: number,
+    ships: flag,
+    texts: optional(productTexts),
+  }),
+  price_fen: number,
+  initial: number,
+  added: number,
+  limit: number,
+  ...window,
+  paused: flag,
+  challenge: text,
+  pass: optional(flag),
+  ...counters,
+})
 
 /** Texts by language. */
-export function parseTexts(value: unknown): Record<string, string> {
-  const texts = value === undefined ? {} : fields(value, 'texts')
-  return Object.fromEntries(Object.keys(texts).map((lang) => [lang, text(texts, lang)]))
-}
+const texts = v.optional(record(text), {})
+export const parseTexts = parser(texts)
 
+type SaleDetails = Partial<Pick<Details, 'description' | 'rules'>> & { product: Pick<Details, 'texts'> }
+const details = object<SaleDetails>({
+  description: optional(text),
+  rules: optional(text),
+  product: object<SaleDetails['product']>({ texts: optional(productTexts) }),
+})
 export function parseDetails(value: unknown): Details {
-  const f = fields(value, 'sale')
-  return {
-    description: '',
-    rules: '',
-    ...optional(f, 'description', text),
-    ...optional(f, 'rules', text),
-    ...optional(fields(f.product, 'product'), 'texts', parseProductTexts),
-  }
+  const { product, ...own } = parse(details, value)
+  return { description: '', rules: '', ...own, ...product }
 }
 
-export function parseAddress(value: unknown): Address {
-  const f = fields(value, 'address')
-  return { name: text(f, 'name'), phone: text(f, 'phone'), text: text(f, 'text') }
-}
+export const address = { name: text, phone: text, text }
+export const parseAddress = parser(object<Address>(address))
 
-export function parseOrder(value: unknown): Order {
-  const f = fields(value, 'order')
-  return {
-    id: id(f, 'id'),
-    sale: id(f, 'sale'),
-    product_name: text(f, 'product_name'),
-    qty: number(f, 'qty'),
-    price_fen: number(f, 'price_fen'),
-    amount_fen: number(f, 'amount_fen'),
-    state: stateOf(f),
-    ticket: number(f, 'ticket'),
-    rev: number(f, 'rev'),
-    created_at: number(f, 'created_at'),
-    ...optional(f, 'reason', text),
-    // A node of an earlier version sends only `pay_by`, which is up to ten seconds later.
-    ...optional({ pay_until: f.pay_until ?? (f.state === 'pending' ? f.pay_by : 0) }, 'pay_until', number),
-    ...optional(f, 'paid_at', number),
-    ...optional(f, 'cancelled_at', number),
-    ...optional(f, 'tracking', text),
-    ...optional(f, 'address', (o, name) => parseAddress(o[name])),
-  }
-}
+/** A node of an earlier version sends only `pay_by`, which is up to ten seconds later. */
+const order: Schema<Order> = v.pipe(
+  object<Order & { pay_by?: number }>({
+    id,
+    sale: id,
+    product_name: text,
+    qty: number,
+    price_fen: number,
+    amount_fen: number,
+    state,
+    reason: optional(text),
+    ticket: number,
+    rev: number,
+    created_at: number,
+    pay_by: optional(number),
+    pay_until: optional(number),
+    paid_at: optional(number),
+    cancelled_at: optional(number),
+    tracking: optional(text),
+    address: optional(object<Address>(address)),
+  }),
+  v.transform(({ pay_by, ...rest }) =>
+    pay_by && rest.state === 'pending' ? { pay_until: pay_by, ...rest } : rest,
+  ),
+)
+export const parseOrder = parser(order)
 
-function parseReservation(value: unknown): Reservation {
-  const f = fields(value, 'reservation')
-  return {
-    order: id(f, 'order'),
-    sale: id(f, 'sale'),
-    qty: number(f, 'qty'),
-    key: text(f, 'key'),
-    ticket: number(f, 'ticket'),
-    created_at: number(f, 'created_at'),
-  }
-}
+const reservation = object<Reservation>({
+  order: id,
+  sale: id,
+  qty: number,
+  key: text,
+  ticket: number,
+  created_at: number,
+})
 
-export function parseUser(value: unknown): User {
-  const f = fields(value, 'user')
-  return { id: id(f, 'id'), name: f.name === undefined ? '' : text(f, 'name') }
-}
+export const user = object<User>({ id, name: text })
 
-function parsePersonal(value: unknown): PersonalEvent {
-  const f = fields(value, 'event')
-  return { ev: 'order', cursor: text(f, 'cursor'), key: text(f, 'key'), order: parseOrder(f.order) }
-}
+const orderEvent = object<OrderEvent>({ ev: v.literal('order'), cursor: text, key: text, order })
 
-/** The missed events. If one of them is unreadable, `incomplete` is true, and the page must read the orders instead. */
-function parseMissed(f: Fields): { missed: PersonalEvent[]; incomplete: boolean } {
-  const known = list(f, 'missed', (value) => value).filter(
-    (value) => (value as Fields | null)?.ev === 'order',
-  )
-  const missed = readable({ known }, 'known', parsePersonal)
-  return { missed, incomplete: missed.length < known.length }
-}
+/** If a missed event is unreadable, the page must read the orders instead. */
+const welcome: Schema<Welcome> = v.pipe(
+  object<Omit<Welcome, 'missed'> & { missed: unknown[] }>({
+    now: number,
+    cursor: v.optional(text, ''),
+    missed: list(v.unknown()),
+    reset: v.optional(flag, false),
+    reservations: list(reservation),
+    user: optional(user),
+  }),
+  v.transform(({ missed: all, reset, ...rest }) => {
+    const ofOrders = all.filter((event) => (event as { ev?: unknown } | null)?.ev === 'order')
+    const missed = parse(list(orderEvent), ofOrders)
+    return { ...rest, missed, reset: reset || missed.length < ofOrders.length }
+  }),
+)
 
-function parseWelcome(value: unknown): Welcome {
-  const f = fields(value, 'hello')
-  const { missed, incomplete } = parseMissed(f)
-  return {
-    now: number(f, 'now'),
-    cursor: f.cursor === undefined ? '' : text(f, 'cursor'),
-    missed,
-    reset: f.reset === true || incomplete,
-    reservations: readable(f, 'reservations', parseReservation),
-    ...(f.user === undefined || f.user === null ? {} : { user: parseUser(f.user) }),
-  }
-}
+const work = object<Challenge & { kind: 'work' }>({
+  kind: v.literal('work'),
+  id: text,
+  text,
+  bits: number,
+  until: number,
+})
+const picture = object<Challenge & { kind: 'captcha' }>({
+  kind: v.literal('captcha'),
+  id: text,
+  image: png,
+  until: number,
+})
+const challenge = v.lazy((value) => ((value as Challenge | null)?.kind === 'work' ? work : picture))
+const challenged = object<{ challenge: Challenge }>({ challenge })
+const pass = object<BuyPass>({ pass: text, until: number })
 
-function parseWatch(value: unknown): WatchView {
-  const f = fields(value, 'watch')
-  return { slots: readable(f, 'slots', parseSlot), sales: readable(f, 'sales', parseSale) }
-}
+const newState = object<{ state: OrderState }>({ state })
 
-function parseReceipt(value: unknown): Receipt {
-  const f = fields(value, 'receipt')
-  return {
-    order: id(f, 'order'),
-    ticket: number(f, 'ticket'),
-    place: number(f, 'place'),
-    state: stateOf(f),
-  }
-}
-
-function parseOrders(value: unknown): OrderPage {
-  const f = fields(value, 'orders')
-  return { orders: readable(f, 'orders', parseOrder), more: f.more === true }
-}
-
-function parseTime(value: unknown): OpReplies['time'] {
-  const f = fields(value, 'time')
-  return { t0: number(f, 't0'), now: number(f, 'now') }
-}
-
-function parsePayment(value: unknown): Payment {
-  const f = fields(value, 'pay')
-  return {
-    ...optional(f, 'url', text),
-    ...optional(f, 'order_string', text),
-    ...optional(f, 'qr', text),
-  }
-}
-
-/** A picture inside a reply; only PNG is allowed. */
-export function parsePicture(f: Fields): string {
-  const image = text(f, 'image')
-  if (!image.startsWith('data:image/png;base64,')) throw new Malformed('image is not a PNG')
-  return image
-}
-
-function parseChallenge(value: unknown): Challenge {
-  const f = fields(value, 'challenge')
-  const until = number(f, 'until')
-  switch (f.kind) {
-    case 'work':
-      return { kind: 'work', id: text(f, 'id'), text: text(f, 'text'), bits: number(f, 'bits'), until }
-    case 'captcha':
-      return { kind: 'captcha', id: text(f, 'id'), image: parsePicture(f), until }
-    default:
-      throw new Malformed('a challenge of an unknown kind')
-  }
-}
-
-function parseBuyPass(value: unknown): BuyPass {
-  const f = fields(value, 'pass')
-  return { pass: text(f, 'pass'), until: number(f, 'until') }
-}
-
-function parsePassResult(value: unknown): PassResult {
-  const { challenge } = fields(value, 'pass')
-  return challenge ? { challenge: parseChallenge(challenge) } : parseBuyPass(value)
-}
-
-const replyParsers: { [O in Op]: (ok: unknown) => OpReplies[O] } = {
-  hello: parseWelcome,
-  time: parseTime,
-  watch: parseWatch,
-  buy: parseReceipt,
-  cancel: (ok) => ({ state: stateOf(fields(ok, 'cancel')) }),
-  pay: parsePayment,
-  address: (ok) => ({ state: stateOf(fields(ok, 'address')) }),
-  refund: (ok) => ({ state: stateOf(fields(ok, 'refund')) }),
-  orders: parseOrders,
-  pass: parsePassResult,
-  solve: parseBuyPass,
-  renew: (ok) => ok,
-  unwatch: (ok) => ok,
-  seen: (ok) => ok,
-  board: (ok) => ok,
+const replies: { readonly [O in Op]: Schema<OpReplies[O]> } = {
+  hello: welcome,
+  time: object<OpReplies['time']>({ t0: number, now: number }),
+  watch: object<OpReplies['watch']>({ slots: list(slot), sales: list(sale) }),
+  buy: object<OpReplies['buy']>({ order: id, ticket: number, place: number, state }),
+  cancel: newState,
+  pay: object<OpReplies['pay']>({ url: optional(text), order_string: optional(text), qr: optional(text) }),
+  address: newState,
+  refund: newState,
+  orders: object<OpReplies['orders']>({ orders: list(order), more: flag }),
+  pass: v.lazy((value) => ((value as { challenge?: unknown } | null)?.challenge ? challenged : pass)),
+  solve: pass,
+  renew: v.unknown(),
+  unwatch: v.unknown(),
+  seen: v.unknown(),
+  board: v.unknown(),
 }
 
 /** Parses the `ok` field of a reply to the given op. */
 export function parseReply<O extends Op>(op: O, ok: unknown): OpReplies[O] {
-  return replyParsers[op](ok)
+  return parse(replies[op], ok)
 }
 
 /** Parses an error object; an unknown code becomes `internal`. */
-export function parseRefusal(value: unknown): Refusal {
-  const f = fields(value, 'error')
-  const code = ERROR_CODES.find((known) => known === f.code) ?? 'internal'
-  return {
-    code,
-    message: typeof f.message === 'string' ? f.message : '',
-    retry_ms: numberOr(f, 'retry_ms', 0),
-    orders: readable(f, 'orders', (item) => {
-      const order = fields(item, 'order')
-      return { id: id(order, 'id'), state: stateOf(order) }
-    }),
-  }
-}
+export const parseRefusal = parser(
+  object<Refusal>({
+    code: v.fallback(v.picklist(ERROR_CODES), 'internal'),
+    message: v.fallback(text, ''),
+    retry_ms: v.optional(number, 0),
+    orders: list(object<Refusal['orders'][number]>({ id, state })),
+  }),
+)
 
-function parseEvent(f: Fields): ServerEvent | undefined {
-  switch (f.ev) {
-    case 'tick':
-      return {
-        ev: 'tick',
-        now: number(f, 'now'),
-        sales: readable(f, 'sales', (item) => {
-          const line = fields(item, 'tick')
-          return { id: id(line, 'id'), ...counters(line) }
-        }),
-      }
-    case 'slot':
-      return { ev: 'slot', slot: parseSlot({ ...f, id: f.slot }) }
-    case 'sale':
-      return { ev: 'sale', sale: parseSale(f.sale) }
-    case 'order':
-      return parsePersonal(f)
-    case 'notice':
-      return {
-        ...{ ev: 'notice', level: text(f, 'level'), text: text(f, 'text'), texts: parseTexts(f.texts) },
-        ...optional(f, 'until', number),
-      }
-    case 'bye':
-      return { ev: 'bye', code: numberOr(f, 'code', 0), retry_ms: numberOr(f, 'retry_ms', 0) }
-    default:
-      return undefined
-  }
+type EventOf<N extends ServerEvent['ev']> = Extract<ServerEvent, { ev: N }>
+const events: { readonly [N in ServerEvent['ev']]: Schema<EventOf<N>> } = {
+  tick: object<EventOf<'tick'>>({
+    ev: v.literal('tick'),
+    now: number,
+    sales: list(object<TickLine>({ id, ...counters })),
+  }),
+  slot: v.pipe(
+    object<Omit<Slot, 'id'> & { slot: string }>({ slot: id, ...window, sales: number }),
+    v.transform(({ slot, ...rest }) => ({ ev: 'slot' as const, slot: { id: slot, ...rest } })),
+  ),
+  sale: object<EventOf<'sale'>>({ ev: v.literal('sale'), sale }),
+  order: orderEvent,
+  notice: object<EventOf<'notice'>>({
+    ev: v.literal('notice'),
+    level: text,
+    text,
+    texts,
+    until: optional(number),
+  }),
+  bye: object<EventOf<'bye'>>({ ev: v.literal('bye'), code: number, retry_ms: number }),
 }
 
 /** Parses one text frame from the server. */
@@ -364,12 +251,11 @@ export function parseFrame(data: unknown): ServerFrame {
   } catch {
     throw new Malformed('frame is not JSON')
   }
-  const f = fields(value, 'frame')
-  if (f.ev !== undefined) {
-    const event = parseEvent(f)
-    return event ? { kind: 'event', event } : { kind: 'unknown', event: f }
+  const { ev, id, ok, error } = parse(record(v.unknown()), value)
+  if (ev !== undefined) {
+    if (!Object.hasOwn(events, String(ev))) return { kind: 'unknown', event: value }
+    return { kind: 'event', event: parse<ServerEvent>(events[ev as ServerEvent['ev']], value) }
   }
-  const frameId = number(f, 'id')
-  if (f.error !== undefined) return { kind: 'error', id: frameId, error: parseRefusal(f.error) }
-  return { kind: 'ok', id: frameId, ok: f.ok }
+  if (typeof id !== 'number') throw new Malformed('id is not a number')
+  return error === undefined ? { kind: 'ok', id, ok } : { kind: 'error', id, error: parseRefusal(error) }
 }

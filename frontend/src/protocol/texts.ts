@@ -1,18 +1,14 @@
-import { fields, list, text } from './fields'
+import { list, object, parse, parser, record, text } from './fields'
+import type { Shop, ShopText } from './types'
 
-/** A text of the page. It may be in another language than the page. */
-export interface ShopText {
-  readonly lang: string
-  readonly text: string
-}
+export type { ShopText }
+
+const shop = object<Shop>({ texts: record(list(text)) })
 
 /** The names of the texts of the page that are set. */
 export function parseTextNames(value: unknown): string[] {
-  const texts = fields(fields(value, 'shop').texts, 'texts')
-  return Object.keys(texts).filter((name) => list(texts, name, String).length > 0)
+  const { texts } = parse(shop, value)
+  return Object.keys(texts).filter((name) => texts[name]?.length)
 }
 
-export function parseShopText(value: unknown): ShopText {
-  const f = fields(value, 'text')
-  return { lang: text(f, 'lang'), text: text(f, 'text') }
-}
+export const parseShopText = parser(object<ShopText>({ lang: text, text }))

@@ -162,7 +162,10 @@ describe('an account', () => {
     await connect()
     await logIn('7')
     responses.set('/me/devices', { status: 401 })
-    responses.set('/auth/refresh', { status: 200, body: { access: 'a.e30.fresh', user: { id: '7' } } })
+    responses.set('/auth/refresh', {
+      status: 200,
+      body: { access: 'a.e30.fresh', user: { id: '7', name: '' } },
+    })
     await expect(useAccountClient().devices()).rejects.toThrow('unauthorized')
     const tokens = requests
       .filter(({ path }) => path === '/me/devices')

@@ -1,12 +1,10 @@
 import { ref } from 'vue'
-import { useAccountClient } from '../account/client'
 import type { Order } from '../protocol/types'
 import { asReadonly } from '../stores/readonly'
 import { useExplain } from './explain'
 
 /** Confirms receipts. An `order` event reports the finished order, not this reply. */
 export function openReceiving() {
-  const client = useAccountClient()
   const explain = useExplain()
   /** Orders with a running confirmation. */
   const receiving = ref(new Set<string>())
@@ -15,7 +13,8 @@ export function openReceiving() {
     if (receiving.value.has(order.id)) return
     receiving.value.add(order.id)
     try {
-      await client.confirmReceipt(order.id)
+      const { useAccountClient } = await import('../account/client')
+      await useAccountClient().confirmReceipt(order.id)
     } catch (error) {
       explain(error)
     } finally {
