@@ -92,6 +92,8 @@ const sale = object<Sale>({
   ...counters,
 })
 
+export const parseSale = parser(sale)
+
 /** Texts by language. */
 const texts = v.optional(record(text), {})
 export const parseTexts = parser(texts)
