@@ -27,11 +27,11 @@ async function runWorker(request: WorkRequest): Promise<string> {
 afterEach(() => vi.unstubAllGlobals())
 
 describe('the worker', () => {
-  it('finds the first number with enough zero bits', async () => {
-    const answer = await runWorker({ text: 'sale.7.user.9', bits: 10 })
+  it.each(['sale.7.user.9', '订单', 'v1.'.repeat(100)])('finds the first number for %s', async (text) => {
+    const answer = await runWorker({ text, bits: 10 })
     const bits = (nonce: number): number =>
       createHash('sha256')
-        .update(`sale.7.user.9:${String(nonce)}`)
+        .update(`${text}:${String(nonce)}`)
         .digest()
         .readUInt32BE()
     expect(answer).toMatch(/^\d+$/)
