@@ -12,7 +12,7 @@ export default defineConfig({
   timeout: 300_000,
   projects: [
     { name: 'smoke', testIgnore: ['cost.spec.mjs', 'sheets.spec.mjs'] },
-    { name: 'cost', testMatch: 'cost.spec.mjs' },
+    { name: 'cost', testMatch: 'cost.spec.mjs', fullyParallel: false },
     { name: 'sheets', testMatch: 'sheets.spec.mjs' },
   ],
   use: {

@@ -1,10 +1,9 @@
-import { ADDRESS, buy, expectNoSideways, live, reviewPage, soon, takeShot, until } from './browser.mjs'
+import { ADDRESS, buy, expectNoSideways, live, reviewPage, soon, takeShot } from './browser.mjs'
 import { test } from './fixtures.mjs'
 
 const phone = { size: 'phone', viewport: { width: 320, height: 568 } }
 /** The minimum size of a target, in CSS pixels. */
 const TARGET = 44
-const TICKS = 50
 
 async function ready(open, base, look) {
   const page = await open(base, look)
@@ -232,46 +231,3 @@ test('screens: after a cancel with the keyboard the focus stays at the order', a
     id,
   )
 })
-
-/** Watches the busy shop for some ticks. The words of a button may change, and the order list may grow. */
-for (const size of ['desktop', 'phone'])
-  test(`screens: changing numbers do not move on a ${size}`, async ({ open, busy: base }) => {
-    const page = await open(base, { size })
-    let ticks = 0
-    page.on('websocket', (socket) =>
-      socket.on('framereceived', ({ payload }) => {
-        if (String(payload).includes('"ev":"tick"')) ticks++
-      }),
-    )
-    await page.reload()
-    await live(page)
-    await soon(page.locator('[data-stock]').first())
-    await until(() => ticks > 2)
-    await page.evaluate(() => {
-      globalThis.moved = []
-      // The reserved width depends on the number of units, which an operator of another test may change.
-      const widest = (card) => card?.querySelector('[data-stock]').dataset.widest
-      const before = new Map(
-        [...document.querySelectorAll('[data-sale]')].map((card) => [card, widest(card)]),
-      )
-      new PerformanceObserver((list) => {
-        for (const { sources } of list.getEntries())
-          for (const { node, previousRect, currentRect } of sources) {
-            const element = node?.nodeType === Node.TEXT_NODE ? node.parentElement : node
-            if (!element || element.closest('[data-action]')) continue
-            const card = element.closest('[data-sale]')
-            if (widest(card) !== before.get(card)) continue
-            const place = ({ x, y, width }) => `${x} ${y} ${width}`
-            globalThis.moved.push(
-              `${element.outerHTML.slice(0, 120)}: ${place(previousRect)} → ${place(currentRect)}`,
-            )
-          }
-      }).observe({ type: 'layout-shift' })
-    })
-    const from = ticks
-    await until(() => ticks - from >= TICKS / 2)
-    await until(() => ticks - from >= TICKS)
-    const moved = await page.evaluate(() => globalThis.moved)
-    if (moved.length > 0)
-      throw new Error(`${moved.length} moved\n${[...new Set(moved)].slice(0, 12).join('\n')}`)
-  })
