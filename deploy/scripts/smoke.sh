@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Runs the browser tests: starts bin/stampede demo twice on free ports, with and without simulated shoppers, runs
-# frontend/smoke against them and stops them. SMOKE_SHOTS names a folder for screenshots. Failed checks save a
-# screenshot and a trace in .run/browser.
+# frontend/smoke against them with Playwright and stops them. SMOKE_SHOTS names a folder for screenshots. With
+# SMOKE_SHEETS, a folder, only the contact sheets are written. Failed tests save a screenshot and a trace in
+# .run/browser.
 #
-#   smoke.sh [PATTERN]   only the parts whose names match the regular expression
+#   smoke.sh [PATTERN]   only the tests whose names match the regular expression
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -56,16 +57,16 @@ for name in quiet busy; do
   export STAMPEDE_URL STAMPEDE_TOKEN
   bin/stampede switch set --tick-ms 500 --note smoke >/dev/null
 done
-# The mails and the Redis (for captchas) of the quiet demo.
-export SMOKE_MAIL=$dir/quiet/mail
-SMOKE_REDIS=$(redis_of quiet)
-# The folder of the busy demo for its commands, and its Redis for a dead letter.
-export SMOKE_REDIS SMOKE_DATA=$dir/busy
+# The tests run commands in the data folders, and use the Redis of the demos for captchas and a dead letter.
+export SMOKE_BUSY=$busy SMOKE_BUSY_DATA=$dir/busy SMOKE_QUIET=$quiet SMOKE_QUIET_DATA=$dir/quiet
 SMOKE_BUSY_REDIS=$(redis_of busy)
-export SMOKE_BUSY_REDIS
+SMOKE_QUIET_REDIS=$(redis_of quiet)
+export SMOKE_BUSY_REDIS SMOKE_QUIET_REDIS
 
+project=smoke
+[[ -z ${SMOKE_SHEETS:-} ]] || project=sheets
 status=0
-npm --prefix frontend run --silent smoke -- "$busy" "$quiet" "$@" || status=$?
+npm --prefix frontend run --silent "$project" -- ${1:+--grep "$1"} || status=$?
 if ((status != 0)); then
   for name in busy quiet; do
     echo "log of the demo ($name):"

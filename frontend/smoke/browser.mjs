@@ -1,22 +1,11 @@
 import { readFileSync } from 'node:fs'
-import { mkdir } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { chromium } from 'playwright-core'
 import { decodeQR } from 'qr/decode.js'
-import { LIMIT_MS, ownContext } from './report.mjs'
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-const flags = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-]
-
+/** The limit of a wait outside of the page, far above the needs of a busy machine. */
+export const LIMIT_MS = 60_000
 /** The interval of polls outside of the page. */
 const POLL_MS = 50
 
@@ -28,87 +17,29 @@ export async function until(holds) {
   }
 }
 
-const sizes = {
-  phone: { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true },
-  desktop: { viewport: { width: 1440, height: 900 } },
-}
-
 /** Stops the permanent animation of the live dot, which takes half a processor while the rest of the page is idle. */
 export const STILL_DOT = '.live i::after { animation: none !important }'
 
 /** Without a GPU, blurred backgrounds take nine tenths of the processor time of compositing. */
-const NO_BLUR = '*, ::backdrop { backdrop-filter: none !important }'
+export const NO_BLUR = '*, ::backdrop { backdrop-filter: none !important }'
+
+/** More proof of work than a browser completes during a test. */
+export const ENDLESS_BITS = 31
 
 /** A stored delivery address, for `open`: with it, orders can be paid at once. */
 export const ADDRESS = { name: 'Sample Shopper', phone: '10000000000', text: '1 Sample Street' }
 
-/** Debian's headless Chromium, and pages in it that collect errors. */
-export class Browser {
-  static async launch() {
-    const executablePath = process.env.CHROMIUM || '/usr/bin/chromium-headless-shell'
-    const browser = new Browser()
-    browser.chromium = await chromium.launch({ executablePath, args: flags, headless: true })
-    browser.shots = process.env.SMOKE_SHOTS
-    if (browser.shots) await mkdir(browser.shots, { recursive: true })
-    return browser
-  }
+/** Takes a screenshot for review, if SMOKE_SHOTS names a folder. */
+export async function takeShot(page, name, options = {}) {
+  const folder = process.env.SMOKE_SHOTS
+  if (folder) await page.screenshot({ path: join(folder, `${name}.png`), animations: 'disabled', ...options })
+}
 
-  /**
-   * Opens a page with storage of its own. `size` is "phone" or "desktop"; `viewport` replaces its width and height.
-   * Motion is reduced by default: every frame of an animation costs processor time, two thirds of the page's total.
-   * `address` is the stored delivery address.
-   */
-  async open(
-    base,
-    { size = 'desktop', viewport, theme = 'light', lang = 'en', motion = 'reduce', address } = {},
-  ) {
-    const context = await this.chromium.newContext({
-      ...sizes[size],
-      ...(viewport ? { viewport } : {}),
-      colorScheme: theme,
-      reducedMotion: motion,
-      locale: lang === 'zh' ? 'zh-CN' : 'en-GB',
-    })
-    context.setDefaultTimeout(LIMIT_MS)
-    // Snapshots in a trace cost a third more processor time, and screenshots several times as much.
-    await context.tracing.start(process.env.SMOKE_TRACE ? { screenshots: true, snapshots: true } : {})
-    ownContext(context)
-    await context.addInitScript((css) => {
-      const still = new CSSStyleSheet()
-      still.replaceSync(css)
-      document.adoptedStyleSheets = [still]
-    }, STILL_DOT + NO_BLUR)
-    if (address)
-      await context.addInitScript((stored) => {
-        if (location.origin !== 'null') localStorage['stampede.address'] ??= JSON.stringify(stored)
-      }, address)
-    const page = await context.newPage()
-    page.problems = []
-    page.reducedMotion = motion
-    page.on('console', (message) => {
-      if (message.type() === 'error') page.problems.push(message.text())
-    })
-    page.on('pageerror', (error) => page.problems.push(String(error)))
-    await page.goto(base)
-    return page
-  }
-
-  /** Takes a screenshot for review, if SMOKE_SHOTS is set. */
-  async shoot(page, name, options = {}) {
-    if (!this.shots) return
-    await page.screenshot({ path: join(this.shots, `${name}.png`), animations: 'disabled', ...options })
-  }
-
-  /** Checks that the page is accessible and not wider than its window; takes a screenshot. */
-  async checkPage(page, name, options) {
-    await this.shoot(page, name, options)
-    await expectAccessible(page)
-    await expectNoSideways(page)
-  }
-
-  async close() {
-    await this.chromium.close()
-  }
+/** Checks that the page is accessible and not wider than its window; takes a screenshot. */
+export async function reviewPage(page, name, options) {
+  await takeShot(page, name, options)
+  await expectAccessible(page)
+  await expectNoSideways(page)
 }
 
 /** Waits for a state of a locator, "visible" by default. */

@@ -1,12 +1,12 @@
-import { soon } from './browser.mjs'
+import { reviewPage, soon } from './browser.mjs'
 
 /** An operator at the console. */
 export class Operator {
-  static async open(browser, base, look = {}) {
+  static async open(open, base, look = {}) {
     const operator = new Operator()
     const { size = 'desktop', theme = 'light' } = look
-    Object.assign(operator, { browser, base, name: `console-${size}-${theme}` })
-    operator.page = await browser.open(`${base}/console`, look)
+    Object.assign(operator, { base, name: `console-${size}-${theme}` })
+    operator.page = await open(`${base}/console`, look)
     return operator
   }
 
@@ -30,6 +30,6 @@ export class Operator {
   }
 
   checkPage(what, options) {
-    return this.browser.checkPage(this.page, `${this.name}-${what}`, options)
+    return reviewPage(this.page, `${this.name}-${what}`, options)
   }
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { until } from './browser.mjs'
 
-/** Guesses in a row; between such batches the stand-in servers of other parts can respond. */
+/** Guesses in a row; between such batches the stand-in servers of the process can respond. */
 const GUESSES = 5_000
 
 /** Reads the mails and captchas of a stand-in server. */

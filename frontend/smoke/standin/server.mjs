@@ -3,7 +3,6 @@ import { createServer } from 'node:http'
 import { extname, join, normalize } from 'node:path'
 import { WebSocketServer } from 'ws'
 import { StandInAccounts } from './accounts.mjs'
-import { atEnd } from '../report.mjs'
 import { refuse, StandInShop } from './shop.mjs'
 
 const dist = new URL('../../dist/', import.meta.url).pathname
@@ -50,9 +49,8 @@ export class StandIn {
     this.accounts = new StandInAccounts(tokenOf, (devices) => this.#revoke(devices))
   }
 
-  /** Starts on a free port of the loopback interface until the end of the running part. Returns the URL. */
+  /** Starts on a free port of the loopback interface until `close`. Returns the URL. */
   async start() {
-    atEnd(() => this.close())
     this.http = createServer((request, response) => this.#serve(request, response))
     const sockets = new WebSocketServer({
       server: this.http,

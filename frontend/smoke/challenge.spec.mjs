@@ -1,22 +1,16 @@
-import { expectNoProblems, soon, until } from './browser.mjs'
-import { StandIn } from './standin/server.mjs'
-
-/** More work than a browser completes during this part. */
-export const ENDLESS_BITS = 31
+import { ENDLESS_BITS, expectNoProblems, reviewPage, soon, takeShot, until } from './browser.mjs'
+import { test } from './fixtures.mjs'
 
 /** Proof of work and captchas before an order, on the stand-in server. On a phone, `barriers` covers them. */
-export async function challenge(report, browser) {
-  const standIn = new StandIn()
-  const base = await standIn.start()
-  const { shop } = standIn
+test('challenge', async ({ open, standIn }) => {
+  const { base, shop } = standIn
   const [free, work, hard, picture] = [...shop.sales.values()].filter((s) => s.slot === shop.current().id)
   Object.assign(free, { pass: true })
   Object.assign(work, { pass: true, challenge: 'work' })
   Object.assign(picture, { pass: true, challenge: 'captcha' })
-  const page = await browser.open(base, { theme: 'dark', lang: 'zh' })
-  const check = (what, run) => report.check(`challenge: ${what}`, run)
-  const checkPage = (what) => browser.checkPage(page, `challenge-${what}`)
-  const shoot = (what) => browser.shoot(page, `challenge-${what}`)
+  const page = await open(base, { theme: 'dark', lang: 'zh' })
+  const checkPage = (what) => reviewPage(page, `challenge-${what}`)
+  const shoot = (what) => takeShot(page, `challenge-${what}`)
   const card = (sale) => page.locator(`[data-sale="${sale.id}"]`)
   const button = (sale) => card(sale).locator('[data-action]')
   const waitForAction = (sale, action) =>
@@ -25,24 +19,21 @@ export async function challenge(report, browser) {
   const framesOf = (op) => standIn.received.filter((frame) => frame.op === op)
   const scrollTo = (sale) => card(sale).evaluate((el) => el.scrollIntoView({ block: 'center' }))
 
-  await check(
-    'a pass without a challenge is available before the click, and one click sends one buy',
-    async () => {
-      await waitForAction(free, 'buy')
-      await scrollTo(free)
-      await soon(card(free).locator('.pass .ready'))
-      await checkPage('ready')
-      await button(free).click()
-      await waitForAction(free, 'pay')
-      const [buy, ...more] = framesOf('buy')
-      if (!buy.pass || more.length > 0)
-        throw new Error(
-          `got ${1 + more.length} buy requests, the first with the pass ${buy.pass}; want 1 with a pass`,
-        )
-      if (await dialog.isVisible()) throw new Error('a sheet is open')
-    },
-  )
-  await check('proof of work is done in advance in a worker, and one click buys', async () => {
+  await test.step('a pass without a challenge is available before the click, and one click sends one buy', async () => {
+    await waitForAction(free, 'buy')
+    await scrollTo(free)
+    await soon(card(free).locator('.pass .ready'))
+    await checkPage('ready')
+    await button(free).click()
+    await waitForAction(free, 'pay')
+    const [buy, ...more] = framesOf('buy')
+    if (!buy.pass || more.length > 0)
+      throw new Error(
+        `got ${1 + more.length} buy requests, the first with the pass ${buy.pass}; want 1 with a pass`,
+      )
+    if (await dialog.isVisible()) throw new Error('a sheet is open')
+  })
+  await test.step('proof of work is done in advance in a worker, and one click buys', async () => {
     await scrollTo(work)
     await soon(card(work).locator('.pass .ready'))
     await button(work).click()
@@ -50,7 +41,7 @@ export async function challenge(report, browser) {
     const solved = framesOf('solve').find(({ sale }) => sale === work.id)
     if (!/^\d+$/.test(solved?.answer ?? '')) throw new Error('no solution was sent')
   })
-  await check('long proof of work shows its progress and can be cancelled', async () => {
+  await test.step('long proof of work shows its progress and can be cancelled', async () => {
     shop.bits = ENDLESS_BITS
     shop.change(hard.id, { pass: true, challenge: 'work' })
     await scrollTo(hard)
@@ -65,7 +56,7 @@ export async function challenge(report, browser) {
     if (focus !== hard.id) throw new Error(`the focus is on ${focus}`)
     shop.bits = 12
   })
-  await check('a captcha is required, a wrong answer is reported, and the buy continues', async () => {
+  await test.step('a captcha is required, a wrong answer is reported, and the buy continues', async () => {
     await scrollTo(picture)
     await button(picture).click()
     await soon(dialog.locator('img'))
@@ -86,7 +77,7 @@ export async function challenge(report, browser) {
     await soon(dialog, 'hidden')
     await waitForAction(picture, 'pay')
   })
-  await check('the captcha can be solved before the opening, and one click buys at the opening', async () => {
+  await test.step('the captcha can be solved before the opening, and one click buys at the opening', async () => {
     const next = shop.slots[shop.slots.indexOf(shop.current()) + 1]
     const sale = [...shop.sales.values()].find((s) => s.slot === next.id)
     const opensIn = (ms) => {
@@ -110,5 +101,5 @@ export async function challenge(report, browser) {
     await waitForAction(sale, 'pay')
     if (framesOf('buy').length !== 1) throw new Error(`got ${framesOf('buy').length} buy requests, want 1`)
   })
-  await check('reports no errors', () => expectNoProblems(page))
-}
+  await test.step('reports no errors', () => expectNoProblems(page))
+})

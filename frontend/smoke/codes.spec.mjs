@@ -1,15 +1,12 @@
-import { expectNoProblems, scan, soon } from './browser.mjs'
-import { StandIn } from './standin/server.mjs'
+import { expectNoProblems, reviewPage, scan, soon, takeShot } from './browser.mjs'
+import { test } from './fixtures.mjs'
 
 /** Failures of the payment code sheet, on the stand-in server. */
-export async function codes(report, browser) {
-  const standIn = new StandIn()
-  const base = await standIn.start()
-  const { shop } = standIn
+test('codes', async ({ open, standIn }) => {
+  const { base, shop } = standIn
   shop.payWindow = 600_000 // longer than all checks together
-  const page = await browser.open(base, { theme: 'dark', lang: 'zh' })
-  const check = (what, run) => report.check(`codes: ${what}`, run)
-  const checkPage = (what) => browser.checkPage(page, `codes-${what}`)
+  const page = await open(base, { theme: 'dark', lang: 'zh' })
+  const checkPage = (what) => reviewPage(page, `codes-${what}`)
   const order = page.locator('.rail [data-order]').first()
   const sheet = page.locator('dialog[open]')
   const code = sheet.getByRole('img')
@@ -20,7 +17,7 @@ export async function codes(report, browser) {
     if (read !== wanted) throw new Error(`the code contains ${read}, not ${wanted}`)
   }
 
-  await check('an unavailable gateway is reported, and a click tries again', async () => {
+  await test.step('an unavailable gateway is reported, and a click tries again', async () => {
     shop.gatewayAway = true
     await page.locator('[data-sale] [data-action="buy"]').first().click()
     await order.locator('.pay').click()
@@ -31,27 +28,27 @@ export async function codes(report, browser) {
     await sheet.locator('.square button').click()
     await expectReadable()
   })
-  await check('keeps the code in a narrow window', async () => {
+  await test.step('keeps the code in a narrow window', async () => {
     await page.setViewportSize({ width: 390, height: 844 })
     await expectReadable()
     await checkPage('narrow')
     await page.setViewportSize({ width: 1440, height: 900 })
   })
-  await check('keeps the code while the connection is lost, and reports the lost connection', async () => {
+  await test.step('keeps the code while the connection is lost, and reports the lost connection', async () => {
     const then = await sheet.locator('.then').innerText()
     standIn.drain(5_000)
     await soon(sheet.locator('.then').filter({ hasNotText: then }))
     await expectReadable()
-    await browser.shoot(page, 'codes-offline')
+    await takeShot(page, 'codes-offline')
     await soon(sheet.locator('.then').filter({ hasText: then }))
   })
-  await check('Escape closes the sheet and restores the focus', async () => {
+  await test.step('Escape closes the sheet and restores the focus', async () => {
     await page.keyboard.press('Escape')
     await soon(sheet, 'hidden')
     const pay = await page.evaluate(() => document.activeElement.classList.contains('pay'))
     if (!pay) throw new Error('the focus is not on Pay')
   })
-  await check('Pay is idle on the list and the card after the end of the time to pay', async () => {
+  await test.step('Pay is idle on the list and the card after the end of the time to pay', async () => {
     shop.payWindow = 1_000
     shop.margin = 600_000
     await page.locator('[data-sale] [data-action="buy"]').first().click()
@@ -62,7 +59,7 @@ export async function codes(report, browser) {
     shop.payWindow = 600_000
     shop.margin = 0
   })
-  await check('shows that the time to pay is over', async () => {
+  await test.step('shows that the time to pay is over', async () => {
     await page.locator('[data-sale] [data-action="buy"]').first().click()
     await soon(page.locator('.rail [data-order]').nth(1))
     await order.locator('.pay').click()
@@ -74,5 +71,5 @@ export async function codes(report, browser) {
     await page.keyboard.press('Enter')
     await soon(sheet, 'hidden')
   })
-  await check('reports no errors', () => expectNoProblems(page))
-}
+  await test.step('reports no errors', () => expectNoProblems(page))
+})

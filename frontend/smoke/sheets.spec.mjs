@@ -1,6 +1,7 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { live, soon } from './browser.mjs'
+import { test } from './fixtures.mjs'
 import { stampede } from './program.mjs'
 
 /** Each width once; both themes and both languages. */
@@ -14,22 +15,23 @@ const [EMAIL, PASSWORD] = ['sheets@shop.example', 'a sentence that nobody guesse
 /** The height of a screenshot on a sheet, in pixels. */
 const HEIGHT = 860
 
-/** Writes a contact sheet per page of the shop to the folder: all looks beside each other, for review by people. `data` is the data folder of the demo. */
-export async function contactSheets(browser, base, folder, data) {
-  await stampede(data, ['user', 'add', EMAIL, '--role', 'shopper', '--password'], PASSWORD)
+/** Writes a contact sheet per page of the shop to SMOKE_SHEETS: all looks beside each other, for review by people. */
+test('contact sheets', async ({ open, busy, busyData }) => {
+  const folder = process.env.SMOKE_SHEETS
+  await stampede(busyData, ['user', 'add', EMAIL, '--role', 'shopper', '--password'], PASSWORD)
   await mkdir(folder, { recursive: true })
   const sheets = new Map()
   for (const look of LOOKS) {
-    for (const [name, picture] of await visit(browser, base, look))
+    for (const [name, picture] of await visit(open, busy, look))
       sheets.set(name, [...(sheets.get(name) ?? []), picture])
   }
-  for (const [name, pictures] of sheets) await draw(browser, pictures, join(folder, `${name}.png`))
+  for (const [name, pictures] of sheets) await draw(open, pictures, join(folder, `${name}.png`))
   console.log(`${sheets.size} contact sheets are in ${folder}`)
-}
+})
 
 /** Visits the pages as a new guest. Returns their screenshots by name. */
-async function visit(browser, base, { width, height, ...look }) {
-  const page = await browser.open(base, { ...look, viewport: { width, height } })
+async function visit(open, base, { width, height, ...look }) {
+  const page = await open(base, { ...look, viewport: { width, height } })
   const shots = new Map()
   const dialog = page.locator('dialog[open]')
   const take = async (name, options = {}) =>
@@ -128,8 +130,8 @@ async function visit(browser, base, { width, height, ...look }) {
 }
 
 /** Draws pictures beside each other into one file. */
-async function draw(browser, pictures, path) {
-  const page = await browser.open('about:blank', { viewport: { width: 3_200, height: HEIGHT } })
+async function draw(open, pictures, path) {
+  const page = await open('about:blank', { viewport: { width: 3_200, height: HEIGHT } })
   const images = pictures.map((picture) => `<img src="data:image/png;base64,${picture.toString('base64')}">`)
   await page.setContent(
     `<style>body{margin:0;background:#888;display:inline-flex;gap:12px;padding:12px}img{height:${HEIGHT}px}</style>${images.join('')}`,

@@ -1,8 +1,8 @@
 import { Buffer } from 'node:buffer'
 import { readFile } from 'node:fs/promises'
-import { expectNoProblems, soon } from './browser.mjs'
+import { expectNoProblems, reviewPage, soon, takeShot } from './browser.mjs'
+import { test } from './fixtures.mjs'
 import { Operator } from './console.mjs'
-import { EmptyShop } from './program.mjs'
 
 const EMAIL = 'mei@shop.example'
 const PASSWORD = 'a sentence that nobody guesses'
@@ -15,28 +15,19 @@ const OPENS_IN_MS = 600_000
  * An operator creates a sale in an empty shop and manages it until its end. Invalid input is tested, too. Every page is
  * checked in one theme.
  */
-export async function catalogue(report, browser) {
-  const shop = await EmptyShop.start()
-  try {
-    await shop.run(
-      ['user', 'add', EMAIL, '--role', 'operator', '--name', 'Mei', '--password'],
-      `${PASSWORD}\n`,
-    )
-    await new CatalogueTest(report, browser, shop).work()
-  } finally {
-    await shop.stop()
-  }
-}
+test('catalogue', async ({ open, shop }) => {
+  await shop.run(['user', 'add', EMAIL, '--role', 'operator', '--name', 'Mei', '--password'], `${PASSWORD}\n`)
+  await new CatalogueTest(open, shop).work()
+})
 
 class CatalogueTest {
-  constructor(report, browser, shop) {
-    Object.assign(this, { browser, shop })
-    this.check = (what, run) => report.check(`catalogue: ${what}`, run)
+  constructor(open, shop) {
+    Object.assign(this, { open, shop })
   }
 
-  /** Each step depends on the steps before it, so the first failure ends the run. */
+  /** Each step depends on the steps before it. */
   async work() {
-    this.operator = await Operator.open(this.browser, this.shop.base)
+    this.operator = await Operator.open(this.open, this.shop.base)
     this.page = this.operator.page
     for (const [what, step] of [
       ['an operator creates categories in an empty shop', () => this.categories()],
@@ -60,13 +51,13 @@ class CatalogueTest {
       ['the catalogue is exported as a table and imported again', () => this.tables()],
       ['the browser reports no errors', () => expectNoProblems(this.page)],
     ]) {
-      if (!(await this.check(what, step))) return
+      await test.step(what, step)
     }
   }
 
   async checkPage(what, theme) {
     await this.page.emulateMedia({ colorScheme: theme })
-    await this.browser.checkPage(this.page, `catalogue-${what}-${theme}`, { fullPage: true })
+    await reviewPage(this.page, `catalogue-${what}-${theme}`, { fullPage: true })
   }
 
   button(name) {
@@ -277,7 +268,7 @@ class CatalogueTest {
     await this.button('Manage the sale').click()
     await soon(page.locator('#acts'))
     await soon(page.locator('header .chip.good').filter({ hasText: 'Open' }))
-    this.shopper = await this.browser.open(this.shop.base, { size: 'phone' })
+    this.shopper = await this.open(this.shop.base, { size: 'phone' })
     const card = this.shopper.locator('[data-sale]').filter({ hasText: NAME })
     await soon(card.locator('[data-action="buy"]'))
     const picture = card.locator('img').first()
@@ -286,7 +277,7 @@ class CatalogueTest {
     if (!/\/images\/[0-9a-f]{64}/.test(chosen)) throw new Error(`the picture is ${chosen}`)
     await card.locator('[data-action="buy"]').click()
     await soon(card.locator('[data-action="buy"]'), 'hidden')
-    await this.browser.shoot(this.shopper, 'catalogue-shopper')
+    await takeShot(this.shopper, 'catalogue-shopper')
     await soon(page.locator('.numbers dd').nth(1).filter({ hasText: '1' })) // held
   }
 

@@ -1,5 +1,5 @@
-import { expectNoProblems, expectNoSideways, soon } from './browser.mjs'
-import { StandIn } from './standin/server.mjs'
+import { expectNoProblems, expectNoSideways, soon, takeShot } from './browser.mjs'
+import { test } from './fixtures.mjs'
 
 /** Texts that look like scripts. app/test/e2e shows that the server stores them unchanged. */
 const texts = [
@@ -28,8 +28,7 @@ async function expectTexts(page, wanted) {
 /**
  * Checks that names, categories, picture texts, banners, orders and addresses that look like scripts are shown as text.
  */
-export async function hostile(report, browser) {
-  const standIn = new StandIn()
+test('hostile', async ({ open, standIn }) => {
   const { shop } = standIn
   let n = 0
   for (const { product } of shop.sales.values()) {
@@ -37,10 +36,9 @@ export async function hostile(report, browser) {
     product.category = product.name
     for (const image of product.images) image.alt = product.name
   }
-  const base = await standIn.start()
-  const page = await browser.open(base, { lang: 'zh' })
+  const page = await open(standIn.base, { lang: 'zh' })
   const order = page.locator('.rail [data-order]').first()
-  await report.check('hostile: product texts are shown as text', async () => {
+  await test.step('product texts are shown as text', async () => {
     await page
       .locator('[data-sale]')
       .nth(texts.length - 1)
@@ -48,12 +46,12 @@ export async function hostile(report, browser) {
     await expectTexts(page, texts)
     await expectNoSideways(page)
   })
-  await report.check('hostile: a notice is shown as text', async () => {
+  await test.step('a notice is shown as text', async () => {
     shop.publish(undefined, { ev: 'notice', level: 'warn', text: `Notice: ${texts[1]}` })
     await soon(page.getByText('Notice: ').first())
     await expectTexts(page, [`Notice: ${texts[1]}`])
   })
-  await report.check('hostile: an order and its reason are shown as text', async () => {
+  await test.step('an order and its reason are shown as text', async () => {
     await page.locator('[data-sale] [data-action="buy"]').first().click()
     await soon(order.locator('.pay'))
     for (const held of shop.orders.values()) held.reason = texts[1]
@@ -63,7 +61,7 @@ export async function hostile(report, browser) {
     const names = await page.locator('.rail').innerText()
     if (!texts.some((text) => names.includes(text))) throw new Error(`the order list shows ${names}`)
   })
-  await report.check('hostile: an address book is shown as text', async () => {
+  await test.step('an address book is shown as text', async () => {
     const { accounts } = standIn
     const answer = accounts.answer.bind(accounts)
     const addresses = texts.map((text, i) => ({
@@ -81,6 +79,6 @@ export async function hostile(report, browser) {
     for (const text of texts) if (!book.includes(text)) throw new Error(`not in the book: ${text}`)
     await expectTexts(page, texts)
   })
-  await report.check('hostile: reports no errors', () => expectNoProblems(page))
-  await browser.shoot(page, 'hostile')
-}
+  await test.step('reports no errors', () => expectNoProblems(page))
+  await takeShot(page, 'hostile')
+})

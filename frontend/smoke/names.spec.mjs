@@ -1,6 +1,6 @@
-import { buy, expectNoProblems, live, soon, until } from './browser.mjs'
+import { buy, expectNoProblems, live, reviewPage, soon, until } from './browser.mjs'
+import { desktopLight, phoneDark, test } from './fixtures.mjs'
 import { Operator } from './console.mjs'
-import { EmptyShop } from './program.mjs'
 
 const EMAIL = 'names@shop.example'
 const PASSWORD = 'a sentence that nobody guesses'
@@ -14,45 +14,43 @@ function expectLang(lang, what, texts) {
 }
 
 /** Products, categories, orders and the guest have names in the language of the page; a switch changes all at once. */
-export async function namesOnPage(report, browser, base, look) {
-  const check = (what, run) => report.check(`names, ${look.size}: ${what}`, run)
-  const page = await browser.open(base, { ...look, lang: 'zh' })
-  const cards = page.locator('[data-sale]')
-  const sheet = page.locator('dialog[open] [data-details]')
-  const orders = look.size === 'phone' ? page.locator('dialog[open]') : page.locator('.rail')
+for (const look of [desktopLight, phoneDark])
+  test(`names, ${look.size}`, async ({ open, busy: base }) => {
+    const page = await open(base, { ...look, lang: 'zh' })
+    const cards = page.locator('[data-sale]')
+    const sheet = page.locator('dialog[open] [data-details]')
+    const orders = look.size === 'phone' ? page.locator('dialog[open]') : page.locator('.rail')
 
-  const expectCards = async (lang) => {
-    expectLang(lang, 'product', await cards.locator('h3').allInnerTexts())
-    expectLang(lang, 'category', await cards.locator('.category').allInnerTexts())
-    const buttons = await cards.locator('[data-action="buy"] .visually-hidden').allTextContents()
-    expectLang(lang, 'button', buttons)
-  }
-  /** The name of the product, and of the guest. */
-  const expectOrders = async (lang) => {
-    await soon(orders.locator('[data-order]').first())
-    expectLang(lang, 'order', await orders.locator('[data-order] h3').allInnerTexts())
-    await soon(orders.getByText(lang === 'zh' ? /^你是 游客 \d+$/ : /^You are Guest \d+$/))
-  }
-  const expectDetails = async (lang) => {
-    await cards.first().locator('h3 button').click()
-    await soon(sheet.locator('.markup'))
-    for (const part of ['h2', '.category', '.markup', '.rules'])
-      expectLang(lang, part, await sheet.locator(part).allInnerTexts())
-    await browser.checkPage(page, `names-details-${look.size}-${lang}`)
-    await page.keyboard.press('Escape')
-    await soon(sheet, 'detached')
-  }
+    const expectCards = async (lang) => {
+      expectLang(lang, 'product', await cards.locator('h3').allInnerTexts())
+      expectLang(lang, 'category', await cards.locator('.category').allInnerTexts())
+      const buttons = await cards.locator('[data-action="buy"] .visually-hidden').allTextContents()
+      expectLang(lang, 'button', buttons)
+    }
+    /** The name of the product, and of the guest. */
+    const expectOrders = async (lang) => {
+      await soon(orders.locator('[data-order]').first())
+      expectLang(lang, 'order', await orders.locator('[data-order] h3').allInnerTexts())
+      await soon(orders.getByText(lang === 'zh' ? /^你是 游客 \d+$/ : /^You are Guest \d+$/))
+    }
+    const expectDetails = async (lang) => {
+      await cards.first().locator('h3 button').click()
+      await soon(sheet.locator('.markup'))
+      for (const part of ['h2', '.category', '.markup', '.rules'])
+        expectLang(lang, part, await sheet.locator(part).allInnerTexts())
+      await reviewPage(page, `names-details-${look.size}-${lang}`)
+      await page.keyboard.press('Escape')
+      await soon(sheet, 'detached')
+    }
 
-  await check('cards and details are Chinese on a Chinese page', async () => {
-    await live(page)
-    await soon(cards.first())
-    await expectCards('zh')
-    await browser.checkPage(page, `names-${look.size}-zh`, { fullPage: true })
-    await expectDetails('zh')
-  })
-  await check(
-    'an order and the guest have Chinese names, and a switch to English changes all at once',
-    async () => {
+    await test.step('cards and details are Chinese on a Chinese page', async () => {
+      await live(page)
+      await soon(cards.first())
+      await expectCards('zh')
+      await reviewPage(page, `names-${look.size}-zh`, { fullPage: true })
+      await expectDetails('zh')
+    })
+    await test.step('order and guest have Chinese names, and a switch to English changes all', async () => {
       await buy(page)
       if (look.size === 'phone') {
         const bar = page.locator('.bar.floating .name')
@@ -61,7 +59,7 @@ export async function namesOnPage(report, browser, base, look) {
         await page.locator('.bar.floating').click()
       }
       await expectOrders('zh')
-      await browser.checkPage(page, `names-orders-${look.size}-zh`)
+      await reviewPage(page, `names-orders-${look.size}-zh`)
       // On a phone, the sheet covers the button. All texts change with the preference, not with a request.
       await page.context().setOffline(true)
       await page.locator('header .lang').dispatchEvent('click')
@@ -69,29 +67,18 @@ export async function namesOnPage(report, browser, base, look) {
       await expectOrders('en')
       await page.context().setOffline(false)
       await live(page)
-      await browser.checkPage(page, `names-orders-${look.size}-en`)
+      await reviewPage(page, `names-orders-${look.size}-en`)
       if (look.size === 'phone') await page.keyboard.press('Escape')
       await expectCards('en')
       await expectDetails('en')
-    },
-  )
-  await page.context().close()
-}
+    })
+    await page.context().close()
+  })
 
 /** An operator edits the Chinese names in the console, and the page shows them. The shop is empty at first. */
-export async function namesInConsole(report, browser) {
-  const shop = await EmptyShop.start()
-  try {
-    await shop.run(['user', 'add', EMAIL, '--role', 'operator', '--password'], `${PASSWORD}\n`)
-    await editNames(report, browser, shop)
-  } finally {
-    await shop.stop()
-  }
-}
-
-async function editNames(report, browser, shop) {
-  const check = (what, run) => report.check(`names, console: ${what}`, run)
-  const operator = await Operator.open(browser, shop.base)
+test('names, console', async ({ open, shop }) => {
+  await shop.run(['user', 'add', EMAIL, '--role', 'operator', '--password'], `${PASSWORD}\n`)
+  const operator = await Operator.open(open, shop.base)
   const { page } = operator
   const button = (name) => page.getByRole('button', { name, exact: true })
   const outcome = (text) => soon(page.locator('.outcome p').filter({ hasText: text }))
@@ -101,7 +88,7 @@ async function editNames(report, browser, shop) {
   }
   let id
 
-  await check('a category has a name in Chinese', async () => {
+  await test.step('a category has a name in Chinese', async () => {
     await soon(page.locator('[name=email]'))
     await operator.logIn(EMAIL, PASSWORD)
     await operator.goTo('/categories', '[name=category]')
@@ -115,7 +102,7 @@ async function editNames(report, browser, shop) {
     await outcome('Kitchen is saved')
     await soon(page.locator('tbody tr').filter({ hasText: '厨房' }))
   })
-  await check('a new product ships by default, and has texts in Chinese', async () => {
+  await test.step('a new product ships by default, and has texts in Chinese', async () => {
     await operator.goTo('/products', '.empty')
     await page.locator('header').getByRole('button', { name: 'New product' }).click()
     await page.locator('[name=name]').fill('Morning Kettle')
@@ -140,7 +127,7 @@ async function editNames(report, browser, shop) {
     await soon(page.locator('tbody tr').getByText('To an address'))
     await operator.checkPage('names-products', { fullPage: true })
   })
-  await check('two operators edit different texts, and both edits are kept', async () => {
+  await test.step('two operators edit different texts, and both edits are kept', async () => {
     await page.locator(`a[href$="/products/${id}"]`).click()
     await soon(page.locator('[name=name]'))
     const other = await page.context().newPage()
@@ -161,9 +148,9 @@ async function editNames(report, browser, shop) {
     const saved = await savedAs(['name-zh', 'rules-zh'])
     if (saved !== '晨光电水壶|七天内可退货。') throw new Error(saved)
   })
-  await check('the page shows the edited Chinese name of the product', async () => {
+  await test.step('the page shows the edited Chinese name of the product', async () => {
     await shop.sell(id, '--price', '99', '--stock', '5')
-    const shopper = await browser.open(shop.base, { size: 'phone', lang: 'zh' })
+    const shopper = await open(shop.base, { size: 'phone', lang: 'zh' })
     await soon(shopper.locator('[data-sale] h3').filter({ hasText: '晨光电水壶' }))
     await soon(shopper.locator('[data-sale] .category').filter({ hasText: '厨房' }))
     await page.locator('[name=name-zh]').fill('晨曦水壶')
@@ -181,4 +168,4 @@ async function editNames(report, browser, shop) {
     await shopper.context().close()
   })
   await page.context().close()
-}
+})

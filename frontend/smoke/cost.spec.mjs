@@ -2,14 +2,10 @@
  * Measures the page's cost in the browser against another page or a limit: `npm run cost`. Run nothing else on the
  * machine.
  */
-import { Browser, STILL_DOT, soon } from './browser.mjs'
-import { ENDLESS_BITS } from './challenge.mjs'
-import { Report } from './report.mjs'
-import { StandIn } from './standin/server.mjs'
+import { ENDLESS_BITS, STILL_DOT, soon } from './browser.mjs'
+import { test } from './fixtures.mjs'
 
 const SALES = 20
-const BUYERS_MS = 250
-const TICK_MS = 100 // as on a real server
 const WATCH_MS = 1_000
 const QUIET_MS = 2_000
 const TURNS = 4
@@ -22,59 +18,55 @@ const NESTED_GRIDS = `
 /** Options of a MutationObserver. */
 const EVERYTHING = { subtree: true, childList: true, attributes: true, characterData: true }
 
-async function cost(report, browser) {
-  const standIn = new StandIn(SALES, BUYERS_MS, TICK_MS)
-  const page = await browser.open(await standIn.start(), { motion: 'no-preference' })
+test.use({ load: { sales: SALES, buyersMs: 250, tickMs: 100 } }) // ticks as on a real server
+
+test('cost', async ({ open, standIn }) => {
+  const page = await open(standIn.base, { motion: 'no-preference' })
   await soon(page.locator('[data-action="buy"]').nth(SALES - 1))
   const meter = await Meter.of(page)
 
-  await report.check(
-    `cost: the layout of a tick of ${SALES} cards costs less than half of the layout with nested grids`,
-    async () => {
-      const [a, b] = await meter.compare(
-        NESTED_GRIDS,
-        (records) => (records.LayoutDuration / records.ticks) * 1_000,
-      )
-      console.log(`      layout ${a.toFixed(2)} ms a tick, with nested grids ${b.toFixed(2)} ms`)
-      if (!(a < b / 2)) throw new Error(`${a} ms a tick, with nested grids ${b} ms`)
-    },
-  )
-  await report.check('cost: labels for screen readers change slowly', async () => {
+  await test.step(`the layout of ${SALES} cards costs less than half of nested grids`, async () => {
+    const [a, b] = await meter.compare(
+      NESTED_GRIDS,
+      (records) => (records.LayoutDuration / records.ticks) * 1_000,
+    )
+    console.log(`      layout ${a.toFixed(2)} ms a tick, with nested grids ${b.toFixed(2)} ms`)
+    if (!(a < b / 2)) throw new Error(`${a} ms a tick, with nested grids ${b} ms`)
+  })
+  await test.step('labels for screen readers change slowly', async () => {
     const { labels, all } = await meter.changes()
     console.log(`      ${labels} of ${all} changes are labels`)
     if (all < SALES) throw new Error(`${all} changes, want at least ${SALES}`)
     // Labels that follow every tick would be a third of all changes.
     if (labels > all / 6) throw new Error(`${labels} of ${all} changes are labels`)
   })
-  await report.check('cost: the live dot causes no style recalculations while the page is idle', async () => {
+  await test.step('the live dot causes no style recalculations while the page is idle', async () => {
     standIn.simulating = false
     await meter.waitUntilQuiet()
     const [a, b] = await meter.compare(STILL_DOT, (records) => records.RecalcStyleCount / records.seconds)
     console.log(`      ${a.toFixed(1)} style recalculations a second, with a still dot ${b.toFixed(1)}`)
     if (a > b * 1.5 + 3) throw new Error(`${a} style recalculations a second, with a still dot ${b}`)
   })
-}
+})
 
 /** The proof of work runs in a worker, so the page stays responsive. */
-async function work(report, browser) {
-  const standIn = new StandIn()
-  const base = await standIn.start()
-  const { shop } = standIn
+test('cost of proof of work', async ({ open, standIn }) => {
+  const { base, shop } = standIn
   const [sale] = [...shop.sales.values()].filter(({ slot }) => slot === shop.current().id)
   shop.bits = ENDLESS_BITS
   Object.assign(sale, { pass: true, challenge: 'work' })
-  const page = await browser.open(base)
+  const page = await open(base)
   await page.locator(`[data-sale="${sale.id}"] [data-action="buy"][aria-disabled="false"]`).click()
   await soon(page.locator('dialog[open]').getByRole('progressbar'))
   const meter = await Meter.of(page)
-  await report.check('cost: proof of work does not run on the main thread of the page', async () => {
+  await test.step('proof of work does not run on the main thread of the page', async () => {
     const { ScriptDuration, seconds } = await meter.watch()
     console.log(
       `      scripts of the page run for ${((ScriptDuration / seconds) * 100).toFixed(0)} % of the time`,
     )
     if (ScriptDuration / seconds > 0.5) throw new Error(`${ScriptDuration} s in ${seconds} s`)
   })
-}
+})
 
 /** Measures the browser's work through its debugger. */
 class Meter {
@@ -166,9 +158,3 @@ class Meter {
     )
   }
 }
-
-const report = new Report()
-const browser = await Browser.launch()
-await report.run(1, [() => cost(report, browser), () => work(report, browser)])
-await browser.close()
-report.end()

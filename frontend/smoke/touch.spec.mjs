@@ -1,33 +1,23 @@
-import { expectNoProblems, expectNoSideways, live, soon } from './browser.mjs'
-import { StandIn } from './standin/server.mjs'
+import { expectNoProblems, expectNoSideways, live, reviewPage, soon, takeShot } from './browser.mjs'
+import { desktopDark, phoneDark, phoneLight, test } from './fixtures.mjs'
 
 /** The time after an outcome in which the page ignores clicks, with a margin, in milliseconds. */
 const GUARD_MS = 1_800
 
 /**
  * The control under the finger must not change unexpectedly: at the end of a slot, with a double click, a message, or a
- * lost connection. `part` is one of the functions below.
+ * lost connection.
  */
-export async function touch(report, browser, part, look) {
-  const standIn = new StandIn()
-  const page = await browser.open(await standIn.start(), { ...look, motion: 'no-preference' })
+async function touch(open, standIn, look) {
+  const page = await open(standIn.base, { ...look, motion: 'no-preference' })
   const { size, theme } = look
-  const check = (what, run) => report.check(`touch, ${size}: ${what}`, run)
-  const checkPage = (what) => browser.checkPage(page, `touch-${size}-${theme}-${what}`)
   await soon(page.locator('[data-action="buy"][aria-disabled="false"]').first())
   standIn.simulating = false // only the test changes the page
-  await part({
-    check,
-    checkPage,
-    browser,
-    page,
-    pointer: new Pointer(page),
-    standIn,
-    shop: standIn.shop,
-    size,
-  })
-  await check('reports no errors', () => expectNoProblems(page))
+  const checkPage = (what) => reviewPage(page, `touch-${size}-${theme}-${what}`)
+  return { checkPage, page, pointer: new Pointer(page), shop: standIn.shop }
 }
+
+const reportsNoErrors = (page) => test.step('reports no errors', () => expectNoProblems(page))
 
 /** A finger, and the layout shifts under it. */
 class Pointer {
@@ -106,83 +96,88 @@ class Pointer {
 }
 
 /** Uses a fast double click on a phone and a slow double click on a desktop. */
-export async function slotChange({ check, checkPage, page, pointer, shop, size }) {
-  const slot = shop.current()
-  const sale = [...shop.sales.values()].findLast((s) => s.slot === slot.id)
-  const ended = page.locator('.messages .ended')
-  const next = ended.locator('button')
-  let before
-  await check('the end of a slot changes neither the card under the finger nor the focus', async () => {
-    before = await pointer.over(pointer.button(sale.id))
-    if (before.sale !== sale.id || before.action !== 'buy')
-      throw new Error(
-        `got ${JSON.stringify(before)} under the finger, want the Buy button of the sale ${sale.id}`,
-      )
-    await pointer.button(sale.id).focus()
-    await pointer.watchShifts()
-    shop.endCurrentIn(2_000)
-    shop.publishSlots()
-    for (const { id } of [...shop.sales.values()].filter((s) => s.slot === slot.id)) shop.change(id, {})
-    await soon(pointer.button(sale.id).filter({ hasText: 'Ended' }))
-    await soon(ended)
-    // A page that changes slots by the clock would show the next slot within a second.
-    await page.waitForFunction((at) => Date.now() > at, slot.closes_at + 1_000)
-    await pointer.expectUnder(before, 'sale', 'place')
-    const focus = await page.evaluate(() => document.activeElement.closest('[data-sale]')?.dataset.sale)
-    if (focus !== sale.id) throw new Error(`the focus is on ${focus}`)
-    await pointer.expectNoShift()
-    const { x, width } = await ended.boundingBox()
-    const over = x + width - page.viewportSize().width
-    if (over > 0) throw new Error(`the button to the next slot is ${over} px wider than the window`)
-    await checkPage('ended')
-  })
-  await check('a click on the ended sale neither buys nor leaves the page', async () => {
-    await page.mouse.click(pointer.at.x, pointer.at.y)
-    await pointer.expectUnder(before, 'sale', 'place')
-    if (shop.orders.size > 0) throw new Error(`got ${shop.orders.size} orders, want none`)
-  })
-  await check('a click opens the next slot, and a double click does not buy there', async () => {
-    await ready(page)
-    await next.click({ clickCount: size === 'phone' ? 2 : 1, delay: 20 })
-    await soon(page.locator('nav [aria-current].open'))
-    await soon(pointer.card(sale.id), 'detached')
-    if (size !== 'phone') {
-      // The second half of the double click arrives after the change.
-      await soon(page.locator('nav [aria-disabled]').first(), 'detached')
-      await page.mouse.down({ clickCount: 2 })
-      await page.mouse.up({ clickCount: 2 })
+for (const look of [phoneLight, desktopDark])
+  test(`touch, end of a slot, ${look.size}`, async ({ open, standIn }) => {
+    const { checkPage, page, pointer, shop } = await touch(open, standIn, look)
+    const slot = shop.current()
+    const sale = [...shop.sales.values()].findLast((s) => s.slot === slot.id)
+    const ended = page.locator('.messages .ended')
+    const next = ended.locator('button')
+    let before
+    await test.step('the end of a slot changes neither the card under the finger nor the focus', async () => {
+      before = await pointer.over(pointer.button(sale.id))
+      if (before.sale !== sale.id || before.action !== 'buy')
+        throw new Error(
+          `got ${JSON.stringify(before)} under the finger, want the Buy button of the sale ${sale.id}`,
+        )
+      await pointer.button(sale.id).focus()
+      await pointer.watchShifts()
+      shop.endCurrentIn(2_000)
+      shop.publishSlots()
+      for (const { id } of [...shop.sales.values()].filter((s) => s.slot === slot.id)) shop.change(id, {})
+      await soon(pointer.button(sale.id).filter({ hasText: 'Ended' }))
+      await soon(ended)
+      // A page that changes slots by the clock would show the next slot within a second.
+      await page.waitForFunction((at) => Date.now() > at, slot.closes_at + 1_000)
+      await pointer.expectUnder(before, 'sale', 'place')
+      const focus = await page.evaluate(() => document.activeElement.closest('[data-sale]')?.dataset.sale)
+      if (focus !== sale.id) throw new Error(`the focus is on ${focus}`)
+      await pointer.expectNoShift()
+      const { x, width } = await ended.boundingBox()
+      const over = x + width - page.viewportSize().width
+      if (over > 0) throw new Error(`the button to the next slot is ${over} px wider than the window`)
+      await checkPage('ended')
+    })
+    await test.step('a click on the ended sale neither buys nor leaves the page', async () => {
+      await page.mouse.click(pointer.at.x, pointer.at.y)
+      await pointer.expectUnder(before, 'sale', 'place')
+      if (shop.orders.size > 0) throw new Error(`got ${shop.orders.size} orders, want none`)
+    })
+    await test.step('a click opens the next slot, and a double click does not buy there', async () => {
+      await ready(page)
+      await next.click({ clickCount: look.size === 'phone' ? 2 : 1, delay: 20 })
       await soon(page.locator('nav [aria-current].open'))
-    }
-    await soon(page.locator('[data-action="buy"]').first())
-    if (shop.orders.size > 0) throw new Error(`got ${shop.orders.size} orders, want none`)
-    await expectNoSideways(page)
+      await soon(pointer.card(sale.id), 'detached')
+      if (look.size !== 'phone') {
+        // The second half of the double click arrives after the change.
+        await soon(page.locator('nav [aria-disabled]').first(), 'detached')
+        await page.mouse.down({ clickCount: 2 })
+        await page.mouse.up({ clickCount: 2 })
+        await soon(page.locator('nav [aria-current].open'))
+      }
+      await soon(page.locator('[data-action="buy"]').first())
+      if (shop.orders.size > 0) throw new Error(`got ${shop.orders.size} orders, want none`)
+      await expectNoSideways(page)
+    })
+    await test.step('the ended slot stays available and has a button to the next slot', async () => {
+      await page.locator('nav .closed').last().click()
+      await soon(pointer.card(sale.id))
+      await soon(page.locator('.board .next'))
+      await ready(page)
+      await checkPage('ended-board')
+      await page.locator('.board .next').press('Enter')
+      await soon(page.locator('nav [aria-current].open'))
+      const focus = await page.evaluate(() => document.activeElement.id)
+      if (focus !== 'sales') throw new Error(`the focus is on ${focus}`)
+    })
+    await reportsNoErrors(page)
   })
-  await check('the ended slot stays available and has a button to the next slot', async () => {
-    await page.locator('nav .closed').last().click()
-    await soon(pointer.card(sale.id))
-    await soon(page.locator('.board .next'))
-    await ready(page)
-    await checkPage('ended-board')
-    await page.locator('.board .next').press('Enter')
-    await soon(page.locator('nav [aria-current].open'))
-    const focus = await page.evaluate(() => document.activeElement.id)
-    if (focus !== 'sales') throw new Error(`the focus is on ${focus}`)
-  })
-}
 
 /** Waits until the button to the next slot is enabled, which is when that slot is loaded. */
 const ready = (page) => page.waitForFunction(() => document.querySelector('.next')?.ariaDisabled === 'false')
 
 /** Runs on a phone. */
-export async function doubleClick({ check, checkPage, page, pointer, shop }) {
+test('touch, double click', async ({ open, standIn }) => {
+  const { checkPage, page, pointer, shop } = await touch(open, standIn, phoneLight)
   shop.settleAfter = 60
   const sale = [...shop.sales.values()].find((s) => s.slot === shop.current().id && s.limit === 3)
   const button = pointer.button(sale.id)
+  const card = (selector) => pointer.card(sale.id).locator(selector)
   const buys = () => shop.orders.size
   const double = () => page.mouse.click(pointer.at.x, pointer.at.y, { clickCount: 2, delay: 20 })
   const pays = () => page.locator('dialog[open]').count()
 
-  await check('a double click creates one order, and the button becomes Pay', async () => {
+  await test.step('a double click creates one order, and the button becomes Pay', async () => {
     await pointer.over(button)
     await pointer.watchShifts()
     await button.evaluate(clickAsPay)
@@ -197,7 +192,7 @@ export async function doubleClick({ check, checkPage, page, pointer, shop }) {
     await page.waitForFunction((el) => el.ariaDisabled === 'false', await button.elementHandle())
     await checkPage('pay')
   })
-  await check('a separate button buys another unit, and a double click buys only one', async () => {
+  await test.step('a separate button buys another unit, and a double click buys only one', async () => {
     await soon(card('.line button[aria-disabled="false"]'))
     const another = card('.line button')
     const { y } = await another.boundingBox()
@@ -209,7 +204,7 @@ export async function doubleClick({ check, checkPage, page, pointer, shop }) {
     await new Promise((resolve) => setTimeout(resolve, GUARD_MS))
     if (buys() !== 2) throw new Error(`${buys()} orders`)
   })
-  await check('Pay opens the payment gateway', async () => {
+  await test.step('Pay opens the payment gateway', async () => {
     await pointer.over(button)
     const { action } = await pointer.under()
     if (action !== 'pay') throw new Error(`the action of the button is ${action}, want pay`)
@@ -217,11 +212,8 @@ export async function doubleClick({ check, checkPage, page, pointer, shop }) {
     await page.mouse.click(pointer.at.x, pointer.at.y)
     await page.waitForURL(/pay\.example/)
   })
-
-  function card(selector) {
-    return pointer.card(sale.id).locator(selector)
-  }
-}
+  await reportsNoErrors(page)
+})
 
 /**
  * Runs in the page. Clicks the button when it becomes Pay: the worst time for the second half of a slow double click.
@@ -254,7 +246,8 @@ function recordAnnouncements() {
 }
 
 /** Runs on a phone, where orders and messages are in dialogs. */
-export async function dialogs({ check, checkPage, browser, page, pointer, standIn, shop }) {
+test('touch, dialogs', async ({ open, standIn }) => {
+  const { checkPage, page, pointer, shop } = await touch(open, standIn, phoneDark)
   const dialog = page.locator('dialog[open]')
   const note = 'More kettles at noon.'
   /** The message must be the element at its own position, and the topmost layer must announce it. */
@@ -273,13 +266,13 @@ export async function dialogs({ check, checkPage, browser, page, pointer, standI
   }
 
   await page.evaluate(recordAnnouncements)
-  await check('a message appears over the page without a layout shift', async () => {
+  await test.step('a message appears over the page without a layout shift', async () => {
     await pointer.watchShifts()
     shop.publish(undefined, { ev: 'notice', level: 'info', text: 'Welcome.' })
     await expectOnTop('Welcome.')
     await pointer.expectNoShift()
   })
-  await check('a dialog shows the messages and receives new ones', async () => {
+  await test.step('a dialog shows the messages and receives new ones', async () => {
     await page.locator('.bag').click()
     await soon(dialog)
     await soon(dialog.locator('.notices li').filter({ hasText: 'Welcome.' }))
@@ -289,13 +282,13 @@ export async function dialogs({ check, checkPage, browser, page, pointer, standI
     await soon(page.locator('.notices li').filter({ hasText: 'Welcome.' }), 'detached')
     await checkPage('dialog-message')
   })
-  await check('a lost connection is shown in the dialog', async () => {
+  await test.step('a lost connection is shown in the dialog', async () => {
     standIn.drain(5_000)
     await soon(dialog.locator('.banner'))
-    await browser.shoot(page, 'touch-dialog-banner')
+    await takeShot(page, 'touch-dialog-banner')
     await soon(page.locator('.banner'), 'detached')
   })
-  await check('the page shows the messages after the dialog closes', async () => {
+  await test.step('the page shows the messages after the dialog closes', async () => {
     await page.keyboard.press('Escape')
     await soon(dialog, 'hidden')
     await soon(page.locator('.notices li').filter({ hasText: note }))
@@ -304,20 +297,22 @@ export async function dialogs({ check, checkPage, browser, page, pointer, standI
     await page.locator('.notices button').first().click()
     await soon(page.locator('.notices li').first(), 'detached')
   })
-  await check('a warning after a click in a dialog is shown in front of the dialog', async () => {
+  await test.step('a warning after a click in a dialog is shown in front of the dialog', async () => {
     shop.gatewayAway = true
     await page.locator('[data-action="buy"]').first().click()
     await soon(page.locator('[data-action="pay"][aria-disabled="false"]'))
     await page.locator('.bag').click()
     await dialog.locator('.pay').click()
     await expectOnTop('The shop is very busy. Please try again in a moment.')
-    await browser.shoot(page, 'touch-dialog-warning')
+    await takeShot(page, 'touch-dialog-warning')
   })
-}
+  await reportsNoErrors(page)
+})
 
-export async function banner({ check, checkPage, page, pointer, standIn }) {
+test('touch, banner', async ({ open, standIn }) => {
+  const { checkPage, page, pointer } = await touch(open, standIn, desktopDark)
   const lost = page.locator('.banner')
-  await check('the banner of a lost connection appears and disappears without a layout shift', async () => {
+  await test.step('the banner of a lost connection appears and disappears without a layout shift', async () => {
     await pointer.watchShifts()
     const place = () => page.locator('#sales').evaluate((main) => main.getBoundingClientRect().top)
     const before = await place()
@@ -329,4 +324,5 @@ export async function banner({ check, checkPage, page, pointer, standIn }) {
     await live(page)
     await pointer.expectNoShift()
   })
-}
+  await reportsNoErrors(page)
+})

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
+import { test } from './fixtures.mjs'
 
 const dist = new URL('../dist/', import.meta.url)
 /** The limit of the scripts that the page loads first, compressed with gzip, in bytes. */
@@ -10,7 +11,7 @@ const OF_CONSOLE = /el-button|uplot|u-axis|element-plus/
  * Checks with the build manifests that no chunk of the shopper's page contains console code, and that the console has
  * its own chunks.
  */
-export async function bundles(report) {
+test('bundles', async () => {
   const read = (name) => readFileSync(new URL(name, dist), 'utf8')
   const reachable = (manifest, html, dynamic = true) => {
     const parts = JSON.parse(read(manifest))
@@ -28,14 +29,14 @@ export async function bundles(report) {
     visit(entry)
     return [...files].filter((file) => /\.(js|css)$/.test(file))
   }
-  await report.check('the first scripts of the page are small', () => {
+  await test.step('the first scripts of the page are small', () => {
     const files = reachable('.vite/manifest.json', 'index.html', false)
     const scripts = files.filter((file) => file.endsWith('.js') && !file.includes('worker'))
     const size = scripts.reduce((sum, file) => sum + gzipSync(read(file), { level: 9 }).length, 0)
     if (scripts.length === 0 || size > FIRST_LOAD)
       throw new Error(`${scripts.length} scripts have ${size} bytes, ${FIRST_LOAD} is the limit`)
   })
-  await report.check("the shopper's page does not load Element Plus or uPlot", async () => {
+  await test.step("the shopper's page does not load Element Plus or uPlot", async () => {
     const shoppers = reachable('.vite/manifest.json', 'index.html')
     const consoleFiles = shoppers.filter((file) => file.startsWith('console/') || OF_CONSOLE.test(read(file)))
     if (shoppers.length < 2 || consoleFiles.length > 0)
@@ -46,4 +47,4 @@ export async function bundles(report) {
     const shared = ours.filter((file) => shoppers.includes(file))
     if (shared.length > 0) throw new Error(`shared: ${shared}`)
   })
-}
+})

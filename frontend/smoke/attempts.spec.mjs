@@ -1,16 +1,13 @@
-import { expectAccessible, live, soon, until } from './browser.mjs'
-import { StandIn } from './standin/server.mjs'
+import { expectAccessible, live, soon, takeShot, until } from './browser.mjs'
+import { test } from './fixtures.mjs'
 
 /**
  * Every buy attempt ends with a message that stays until the shopper dismisses it. This includes bad connections and
  * the end of a slot.
  */
-export async function attempts(report, browser) {
-  const standIn = new StandIn()
-  const base = await standIn.start()
-  const { shop } = standIn
-  const page = await browser.open(base)
-  const check = (what, run) => report.check(`attempts: ${what}`, run)
+test('attempts', async ({ open, standIn }) => {
+  const { base, shop } = standIn
+  const page = await open(base)
   const buy = () => page.locator('[data-sale] .button').filter({ hasText: 'Buy' }).first()
   const notice = (text) => page.locator('li').filter({ hasText: text })
   const read = async (notices) => {
@@ -31,20 +28,17 @@ export async function attempts(report, browser) {
     if (new Set(keys).size !== 1) throw new Error(`${new Set(keys).size} keys for one attempt`)
   }
 
-  await check(
-    'a buy with an unreadable reply is repeated with the same key and creates one order',
-    async () => {
-      const before = shop.orders.size
-      standIn.tornBuys = 2
-      const sale = await clickBuy()
-      await soon(page.locator(`[data-sale="${sale}"]`).getByText(/Pay/).first())
-      if (shop.orders.size !== before + 1)
-        throw new Error(`got ${shop.orders.size - before} new orders, want 1`)
-      expectOneKey(2)
-      await read(notice(/succeeded/))
-    },
-  )
-  await check('an order state of a later version is shown, and the connection stays open', async () => {
+  await test.step('a buy with an unreadable reply is repeated with the same key and creates one order', async () => {
+    const before = shop.orders.size
+    standIn.tornBuys = 2
+    const sale = await clickBuy()
+    await soon(page.locator(`[data-sale="${sale}"]`).getByText(/Pay/).first())
+    if (shop.orders.size !== before + 1)
+      throw new Error(`got ${shop.orders.size - before} new orders, want 1`)
+    expectOneKey(2)
+    await read(notice(/succeeded/))
+  })
+  await test.step('an order state of a later version is shown, and the connection stays open', async () => {
     standIn.missed = [...shop.orders.values()].slice(-1)
     const hellos = () => standIn.received.filter(({ op }) => op === 'hello').length
     const before = hellos()
@@ -57,25 +51,22 @@ export async function attempts(report, browser) {
     if (hellos() !== afterReconnect) throw new Error('the page reconnected repeatedly')
     standIn.missed = []
   })
-  await check(
-    'the outcome of a buy on a stalled connection before the end of the slot is shown after the reconnect',
-    async () => {
-      await soon(buy())
-      shop.endCurrentIn(10_000) // on a busy machine a click takes seconds
-      shop.publishSlots()
-      const ends = shop.current().closes_at
-      standIn.stall()
-      await clickBuy()
-      await until(() => Date.now() > ends + 1_000)
-      standIn.resume(true)
-      const notices = notice(/failed|succeeded/).or(page.locator('.refusal'))
-      await soon(notices.first())
-      await browser.shoot(page, 'press-told')
-      await expectAccessible(page)
-      expectOneKey(1)
-    },
-  )
-  await check('the message remains after a reload until the shopper dismisses it', async () => {
+  await test.step('the outcome of a buy on a stalled connection at the end of a slot is shown later', async () => {
+    await soon(buy())
+    shop.endCurrentIn(10_000) // on a busy machine a click takes seconds
+    shop.publishSlots()
+    const ends = shop.current().closes_at
+    standIn.stall()
+    await clickBuy()
+    await until(() => Date.now() > ends + 1_000)
+    standIn.resume(true)
+    const notices = notice(/failed|succeeded/).or(page.locator('.refusal'))
+    await soon(notices.first())
+    await takeShot(page, 'press-told')
+    await expectAccessible(page)
+    expectOneKey(1)
+  })
+  await test.step('the message remains after a reload until the shopper dismisses it', async () => {
     await page.reload()
     const notices = notice(/failed/)
     await read(notices)
@@ -83,7 +74,7 @@ export async function attempts(report, browser) {
     await soon(page.locator('[data-sale]').first())
     if (await notices.isVisible()) throw new Error('the dismissed message is shown again')
   })
-  await check('a buy whose reply was lost by a reload is found with its key', async () => {
+  await test.step('a buy whose reply was lost by a reload is found with its key', async () => {
     const before = shop.orders.size
     standIn.lostBuys = 1
     await clickBuy()
@@ -94,6 +85,6 @@ export async function attempts(report, browser) {
     expectOneKey(1)
     if (shop.orders.size !== before + 1)
       throw new Error(`got ${shop.orders.size - before} new orders, want 1`)
-    await browser.shoot(page, 'press-found')
+    await takeShot(page, 'press-found')
   })
-}
+})

@@ -1,35 +1,32 @@
-import { expectNoProblems, expectNoSideways, live, soon } from './browser.mjs'
-import { StandIn } from './standin/server.mjs'
+import { expectNoProblems, expectNoSideways, live, reviewPage, soon, takeShot } from './browser.mjs'
+import { test } from './fixtures.mjs'
 
 /** States that are rare on a healthy server, on the stand-in server. */
-export async function hardStates(report, browser) {
-  const standIn = new StandIn()
-  const base = await standIn.start()
-  const { shop } = standIn
-  const open = [...shop.sales.values()].filter((sale) => sale.slot === shop.current().id)
-  const [headphones, kettle, keyboard, lamp, backpack] = open
-  const page = await browser.open(base, { size: 'phone' })
-  const check = (what, run) => report.check(`states: ${what}`, run)
-  const checkPage = (what) => browser.checkPage(page, `state-${what}`)
-  const shoot = (what, options) => browser.shoot(page, `state-${what}`, options)
+test('states', async ({ open, standIn }) => {
+  const { base, shop } = standIn
+  const current = [...shop.sales.values()].filter((sale) => sale.slot === shop.current().id)
+  const [headphones, kettle, keyboard, lamp, backpack] = current
+  const page = await open(base, { size: 'phone' })
+  const checkPage = (what) => reviewPage(page, `state-${what}`)
+  const shoot = (what, options) => takeShot(page, `state-${what}`, options)
   const card = (sale) => page.locator(`[data-sale="${sale.id}"]`)
   const button = (sale) => card(sale).locator('[data-action]')
   const waitForLabel = (sale, text) => button(sale).filter({ hasText: text }).waitFor()
   await soon(button(kettle))
 
-  await check('a paused sale is marked, and resumes', async () => {
+  await test.step('a paused sale is marked, and resumes', async () => {
     shop.change(kettle.id, { paused: true })
     await waitForLabel(kettle, 'Paused')
     await shoot('paused')
     shop.change(kettle.id, { paused: false })
     await waitForLabel(kettle, 'Buy')
   })
-  await check('a sale without stock is sold out', async () => {
+  await test.step('a sale without stock is sold out', async () => {
     shop.change(headphones.id, { sold: headphones.sold + headphones.stock, stock: 0 })
     await waitForLabel(headphones, 'Sold out')
     await shoot('soldout')
   })
-  await check('the animated decrease of the stock does not cover other numbers', async () => {
+  await test.step('the animated decrease of the stock does not cover other numbers', async () => {
     standIn.simulating = false
     await page.emulateMedia({ reducedMotion: 'no-preference' })
     const { stock, held } = lamp
@@ -52,7 +49,7 @@ export async function hardStates(report, browser) {
     shop.change(lamp.id, { stock, held })
     standIn.simulating = true
   })
-  await check('the place of a reservation counts down', async () => {
+  await test.step('the place of a reservation counts down', async () => {
     shop.settleAfter = Infinity
     standIn.simulating = false // stops changes by simulated shoppers
     backpack.tickets += 12
@@ -75,7 +72,7 @@ export async function hardStates(report, browser) {
     shop.settleAfter = 300
     standIn.simulating = true
   })
-  await check('a buy is repeated with the same key when the shop is busy: one order', async () => {
+  await test.step('a buy is repeated with the same key when the shop is busy: one order', async () => {
     const before = shop.orders.size
     shop.busyBuys = 2
     await button(lamp).click()
@@ -83,12 +80,12 @@ export async function hardStates(report, browser) {
     if (shop.orders.size !== before + 1)
       throw new Error(`got ${shop.orders.size - before} new orders, want 1`)
   })
-  await check('a buy up to the limit shows Limit reached', async () => {
+  await test.step('a buy up to the limit shows Limit reached', async () => {
     await button(keyboard).click()
     await soon(card(keyboard).getByText('Limit reached'))
     await shoot('limit')
   })
-  await check('an upcoming slot counts down on the button', async () => {
+  await test.step('an upcoming slot counts down on the button', async () => {
     await page.getByRole('navigation').getByText('Upcoming').or(page.locator('nav .upcoming')).first().click()
     await page
       .getByText(/Opens in \d/)
@@ -96,20 +93,20 @@ export async function hardStates(report, browser) {
       .waitFor()
     await shoot('upcoming')
   })
-  await check('a closed slot is marked', async () => {
+  await test.step('a closed slot is marked', async () => {
     await page.locator('nav .closed').first().click()
     await soon(page.getByText('Closed at'))
     await checkPage('closed')
     await page.locator('nav .open').click()
   })
-  await check('the page reconnects after a node was drained', async () => {
+  await test.step('the page reconnects after a node was drained', async () => {
     standIn.drain(5_000)
     await soon(page.locator('.banner'))
     await checkPage('reconnect')
     await live(page)
     await soon(page.locator('.banner'), 'detached')
   })
-  await check('an address is stored and becomes part of the order', async () => {
+  await test.step('an address is stored and becomes part of the order', async () => {
     await page.locator('.menu').click()
     await page.locator('dialog[open] .address').press('Enter')
     await page.getByRole('textbox', { name: 'Name' }).fill('Li Lei')
@@ -122,11 +119,11 @@ export async function hardStates(report, browser) {
     const last = [...shop.orders.values()].at(-1)
     if (last.address?.name !== 'Li Lei') throw new Error('the order has no address')
   })
-  await check('a notice appears', async () => {
+  await test.step('a notice appears', async () => {
     shop.publish(undefined, { ev: 'notice', level: 'info', text: 'More kettles at noon.' })
     await soon(page.locator('.notices').getByText('More kettles at noon.'))
   })
-  await check('the page switches to Chinese and to the dark theme', async () => {
+  await test.step('the page switches to Chinese and to the dark theme', async () => {
     await page.locator('.menu').click()
     await page.locator('dialog[open] .lang').press('Enter')
     await soon(page.getByText('抢购中').first())
@@ -134,16 +131,15 @@ export async function hardStates(report, browser) {
     await page.keyboard.press('Escape')
     await checkPage('chinese')
   })
-  await check('reports no errors', () => expectNoProblems(page))
-  await page.context().close()
+  await test.step('reports no errors', () => expectNoProblems(page))
+})
 
-  await check('an empty shop shows that there are no sales', async () => {
-    standIn.shop.slots = []
-    const page = await browser.open(base, { size: 'phone', theme: 'dark' })
-    await soon(page.getByText('No sales today'))
-    await browser.checkPage(page, 'state-empty')
-  })
-}
+test('an empty shop shows that there are no sales', async ({ open, standIn }) => {
+  standIn.shop.slots = []
+  const page = await open(standIn.base, { size: 'phone', theme: 'dark' })
+  await soon(page.getByText('No sales today'))
+  await reviewPage(page, 'state-empty')
+})
 
 /** Runs in the page. Throws if the falling "−12" covers a number at any time, or is cut off although `whole` is set. */
 function expectNothingCovered(numbers, whole) {

@@ -1,35 +1,32 @@
-import { buy, expectNoProblems, live, soon } from './browser.mjs'
+import { expectNoProblems, live, reviewPage, soon, takeShot } from './browser.mjs'
+import { desktopLight, phoneDark, test } from './fixtures.mjs'
 import { standInReader } from './mailbox.mjs'
-import { LIMIT_MS } from './report.mjs'
-import { StandIn } from './standin/server.mjs'
+import { Visitor } from './visitor.mjs'
 
-/** The main account steps on a stand-in server. */
-export async function accountsOnStandIn(report, browser, look) {
-  const standIn = new StandIn()
-  const base = await standIn.start()
-  await accounts(report, browser, base, standInReader(standIn), look)
-}
+test('account of a shop', ({ open, quiet, reader }) => accounts(open, quiet, reader, desktopLight))
+
+test('account on the stand-in', ({ open, standIn }) =>
+  accounts(open, standIn.base, standInReader(standIn), { ...phoneDark, lang: 'zh' }))
 
 /**
  * A guest registers, uses every account function, and deletes the account. On a phone the guest only opens each sheet
  * and logs out. Works against any server; `reader` reads its mails and captchas.
  */
-export async function accounts(report, browser, base, reader, look) {
+async function accounts(open, base, reader, look) {
   const { size, theme } = look
-  const visitor = await Visitor.open(browser, base, look, reader)
+  const visitor = await Visitor.open(open, base, look, reader)
   const { page, dialog } = visitor
-  const check = (what, run) => report.check(`account, ${size}: ${what}`, run)
-  const checkPage = (what) => browser.checkPage(page, `account-${size}-${theme}-${what}`)
+  const checkPage = (what) => reviewPage(page, `account-${size}-${theme}-${what}`)
   const email = `shopper-${Date.now()}-${size}@example.com`
   let password = 'a sentence that nobody guesses'
   let order
   let other
 
-  await check('a guest buys without an account', async () => {
+  await test.step('a guest buys without an account', async () => {
     order = await visitor.buy()
     if (await dialog.isVisible()) throw new Error('a dialog is open')
   })
-  await check('the guest registers, and the form explains that the orders are kept', async () => {
+  await test.step('the guest registers, and the form explains that the orders are kept', async () => {
     await visitor.openAccount()
     await checkPage('login')
     await dialog.locator('.button-link').nth(1).click()
@@ -39,24 +36,21 @@ export async function accounts(report, browser, base, reader, look) {
     await checkPage('sent')
     if (!(await dialog.innerText()).includes(email)) throw new Error('the e-mail address is not shown')
   })
-  await check(
-    'the link of the e-mail and the password activate the account without a login, and the URL loses the link',
-    async () => {
-      await page.goto(base + (await reader.link(email, 'activate')))
-      await soon(dialog.locator('[name=password]'))
-      const url = page.url().replace(/\/$/, '')
-      if (url !== base) throw new Error(`the address is ${page.url()}`)
-      await visitor.fill({ password: 'not the chosen password' })
-      await visitor.submit(dialog.locator('.problem:not(:empty)'))
-      await visitor.fill({ password })
-      await checkPage('activate')
-      await visitor.submit(dialog.locator('.mark.good'))
-      if (await page.evaluate(() => JSON.stringify(localStorage).includes('"account":true')))
-        throw new Error('an account is logged in')
-      await checkPage('activated')
-    },
-  )
-  await check('a login shows the order of the guest, and no token is stored', async () => {
+  await test.step('the e-mail link and the password activate the account without a login', async () => {
+    await page.goto(base + (await reader.link(email, 'activate')))
+    await soon(dialog.locator('[name=password]'))
+    const url = page.url().replace(/\/$/, '')
+    if (url !== base) throw new Error(`the address is ${page.url()}`)
+    await visitor.fill({ password: 'not the chosen password' })
+    await visitor.submit(dialog.locator('.problem:not(:empty)'))
+    await visitor.fill({ password })
+    await checkPage('activate')
+    await visitor.submit(dialog.locator('.mark.good'))
+    if (await page.evaluate(() => JSON.stringify(localStorage).includes('"account":true')))
+      throw new Error('an account is logged in')
+    await checkPage('activated')
+  })
+  await test.step('a login shows the order of the guest, and no token is stored', async () => {
     await dialog.locator('.mark .button').click()
     if ((await dialog.locator('[name=email]').inputValue()) !== email)
       throw new Error('the e-mail address is not filled in')
@@ -76,15 +70,15 @@ export async function accounts(report, browser, base, reader, look) {
       throw new Error(JSON.stringify(cookies))
   })
   const noProblems = (pages) =>
-    check('reports no errors', () => {
+    test.step('reports no errors', () => {
       for (const page of pages) {
-        // The browser logs each rejected request; this part provokes such requests.
+        // The browser logs each rejected request; this test provokes such requests.
         page.problems = page.problems.filter((text) => !/status of 4\d\d/.test(text))
         expectNoProblems(page)
       }
     })
   if (size === 'phone') {
-    await check('every sheet of the account is accessible and fits', async () => {
+    await test.step('every sheet of the account is accessible and fits', async () => {
       await visitor.openAccount()
       await checkPage('home')
       for (const [n, what] of ['profile', 'addresses', 'password', 'devices', 'data'].entries()) {
@@ -94,7 +88,7 @@ export async function accounts(report, browser, base, reader, look) {
         await dialog.locator('.up').click()
       }
     })
-    await check('Log out ends the session', async () => {
+    await test.step('Log out ends the session', async () => {
       await dialog.locator('.out').click()
       await soon(dialog, 'hidden')
       await soon(page.locator('.account.in'), 'detached')
@@ -102,7 +96,7 @@ export async function accounts(report, browser, base, reader, look) {
     })
     return noProblems([page])
   }
-  await check('the name can be changed', async () => {
+  await test.step('the name can be changed', async () => {
     await visitor.openAccount()
     await soon(dialog.locator('.home'))
     await checkPage('home')
@@ -114,7 +108,7 @@ export async function accounts(report, browser, base, reader, look) {
     await dialog.locator('.up').click()
     await soon(dialog.locator('h2').filter({ hasText: 'Han Meimei' }))
   })
-  await check('the address book stores addresses, and the chosen one is used for orders', async () => {
+  await test.step('the address book stores addresses, and the chosen one is used for orders', async () => {
     await visitor.part(1)
     for (const who of ['Li Lei', 'Han Meimei']) {
       if (who === 'Han Meimei') await dialog.locator('.add').click()
@@ -135,8 +129,8 @@ export async function accounts(report, browser, base, reader, look) {
     await page.keyboard.press('Escape')
     await page.locator('.address').filter({ hasText: 'Li Lei' }).waitFor({ state: 'attached' })
   })
-  await check('the device list shows both devices', async () => {
-    other = await Visitor.open(browser, base, { theme }, reader)
+  await test.step('the device list shows both devices', async () => {
+    other = await Visitor.open(open, base, { theme }, reader)
     await other.logIn(email, password)
     await other.shows(order)
     await visitor.openAccount()
@@ -147,7 +141,7 @@ export async function accounts(report, browser, base, reader, look) {
     await checkPage('devices')
     await dialog.locator('.up').click()
   })
-  await check('a new password signs out the other device, which shows a message', async () => {
+  await test.step('a new password signs out the other device, which shows a message', async () => {
     await visitor.part(2)
     await visitor.fill({ password: 'not the password at all', 'new-password': 'another sentence for today' })
     await visitor.submit(dialog.locator('.problem:not(:empty)'))
@@ -158,9 +152,9 @@ export async function accounts(report, browser, base, reader, look) {
     await soon(other.page.locator('.ended'))
     if ((await other.page.locator('.rail [data-order]').count()) > 0)
       throw new Error('orders are still shown')
-    await browser.checkPage(other.page, `account-${theme}-signed-out`)
+    await reviewPage(other.page, `account-${theme}-signed-out`)
   })
-  await check('the data of the account can be downloaded', async () => {
+  await test.step('the data of the account can be downloaded', async () => {
     await visitor.part(4)
     await checkPage('data')
     const [file] = await Promise.all([page.waitForEvent('download'), dialog.locator('.data .button').click()])
@@ -169,7 +163,7 @@ export async function accounts(report, browser, base, reader, look) {
       throw new Error('the file does not contain the e-mail address')
     await dialog.locator('.up').click()
   })
-  await check('Log out on all devices ends all sessions', async () => {
+  await test.step('Log out on all devices ends all sessions', async () => {
     await other.logIn(email, password)
     await dialog.locator('.home .button-link').click()
     await soon(dialog, 'hidden')
@@ -178,7 +172,7 @@ export async function accounts(report, browser, base, reader, look) {
     await live(page)
     await page.waitForFunction(() => localStorage.getItem('stampede.session')?.includes('"access"'))
   })
-  await check('a forgotten password is replaced with the link of an e-mail', async () => {
+  await test.step('a forgotten password is replaced with the link of an e-mail', async () => {
     await visitor.openAccount()
     await dialog.locator('.button-link').first().click()
     await visitor.fill({ email })
@@ -194,7 +188,7 @@ export async function accounts(report, browser, base, reader, look) {
     await visitor.submit(page.locator('.account.in'))
     await visitor.shows(order)
   })
-  await check('the account is deleted after a confirmation', async () => {
+  await test.step('the account is deleted after a confirmation', async () => {
     await visitor.openAccount()
     await visitor.part(4)
     await dialog.locator('.bad').click()
@@ -210,7 +204,7 @@ export async function accounts(report, browser, base, reader, look) {
     await visitor.submit(dialog.locator('.problem:not(:empty)'))
     await page.keyboard.press('Escape')
   })
-  await check('the link of an e-mail deletes a registration by another person', async () => {
+  await test.step('the link of an e-mail deletes a registration by another person', async () => {
     const foreign = `foreign-${email}`
     await visitor.openAccount()
     await dialog.locator('.button-link').nth(1).click()
@@ -230,16 +224,14 @@ export async function accounts(report, browser, base, reader, look) {
 }
 
 /** Account states that are rare on a healthy server. */
-export async function rareAccountStates(report, browser) {
-  const standIn = new StandIn()
-  const base = await standIn.start()
-  const visitor = await Visitor.open(browser, base, { size: 'phone' }, standInReader(standIn))
+test('account states', async ({ open, standIn }) => {
+  const { base } = standIn
+  const visitor = await Visitor.open(open, base, { size: 'phone' }, standInReader(standIn))
   const { page, dialog } = visitor
-  const check = (what, run) => report.check(`account states: ${what}`, run)
-  const checkPage = (what) => browser.checkPage(page, `account-state-${what}`)
+  const checkPage = (what) => reviewPage(page, `account-state-${what}`)
   standIn.accounts.add('old@example.com', 'a password of long ago', 'Old Hand')
 
-  await check('an invalid link explains what to do', async () => {
+  await test.step('an invalid link explains what to do', async () => {
     await page.goto(`${base}/#activate=nonsense`)
     await dialog.locator('[name=password]').fill('the chosen password')
     await dialog.locator('[type=submit]').click()
@@ -247,23 +239,20 @@ export async function rareAccountStates(report, browser) {
     await checkPage('dead-link')
     await page.keyboard.press('Escape')
   })
-  await check(
-    'the login form explains that the orders stay with the guest, who has them again after the logout',
-    async () => {
-      const order = await visitor.buy()
-      await visitor.openAccount()
-      await soon(dialog.locator('.note'))
-      await browser.shoot(page, 'account-state-stays')
-      await visitor.fill({ email: 'old@example.com', password: 'a password of long ago' })
-      await visitor.submit(page.locator('.account.in'))
-      await page.locator(`[data-order="${order}"]`).first().waitFor({ state: 'detached' })
-      await visitor.openAccount()
-      await dialog.locator('.out').click()
-      await soon(dialog, 'hidden')
-      await visitor.shows(order)
-    },
-  )
-  await check('a captcha is required after failed logins', async () => {
+  await test.step('the login form explains that orders stay with the guest, who has them later', async () => {
+    const order = await visitor.buy()
+    await visitor.openAccount()
+    await soon(dialog.locator('.note'))
+    await takeShot(page, 'account-state-stays')
+    await visitor.fill({ email: 'old@example.com', password: 'a password of long ago' })
+    await visitor.submit(page.locator('.account.in'))
+    await page.locator(`[data-order="${order}"]`).first().waitFor({ state: 'detached' })
+    await visitor.openAccount()
+    await dialog.locator('.out').click()
+    await soon(dialog, 'hidden')
+    await visitor.shows(order)
+  })
+  await test.step('a captcha is required after failed logins', async () => {
     standIn.accounts.guarded = true
     await visitor.openAccount()
     await visitor.fill({ email: 'old@example.com', password: 'a password of long ago' })
@@ -274,24 +263,24 @@ export async function rareAccountStates(report, browser) {
     await visitor.submit(page.locator('.account.in'))
     standIn.accounts.guarded = false
   })
-  await check('another tab is logged in too and gets its own token', async () => {
+  await test.step('another tab is logged in too and gets its own token', async () => {
     const tab = await page.context().newPage()
     await tab.goto(base)
     await soon(tab.locator('.account.in'))
     await soon(tab.locator('.live.on'))
     await tab.close()
   })
-  await check('a logout without a response shows an error, and the account stays logged in', async () => {
+  await test.step('a logout without a response shows an error, and the account stays logged in', async () => {
     await visitor.openAccount()
     await page.route('**/auth/logout', (route) => route.abort())
     await dialog.locator('.out').click()
     await soon(dialog.locator('.problem:not(:empty)'))
     await page.unroute('**/auth/logout')
-    await browser.shoot(page, 'account-state-no-answer')
+    await takeShot(page, 'account-state-no-answer')
     await page.keyboard.press('Escape')
     await soon(page.locator('.account.in'))
   })
-  await check('a blocked user sees an explanation, and the page does not reconnect by itself', async () => {
+  await test.step('a blocked user sees an explanation, and the page does not reconnect by itself', async () => {
     const hellos = () => standIn.received.filter(({ op }) => op === 'hello').length
     const before = hellos()
     standIn.block()
@@ -306,80 +295,4 @@ export async function rareAccountStates(report, browser) {
     await notice.getByRole('button').click()
     await soon(notice, 'hidden')
   })
-}
-
-/** A browser context, and the actions of its user. */
-export class Visitor {
-  static async open(browser, base, look, reader) {
-    const visitor = new Visitor()
-    visitor.page = await browser.open('about:blank', look)
-    visitor.dialog = visitor.page.locator('dialog[open]')
-    visitor.size = look.size
-    visitor.reader = reader
-    // The newest captcha, stored when its response begins: the page may show it before the test has read it.
-    visitor.page.on('response', (response) => {
-      if (!response.url().endsWith('/auth/captcha') || !response.ok()) return
-      visitor.captcha = response.json()
-      visitor.captcha.catch(() => {}) // the page may be left before it arrives
-    })
-    await visitor.page.goto(base)
-    return visitor
-  }
-
-  async openAccount() {
-    await this.page.locator('.account').click()
-    await soon(this.dialog.locator('h2').first())
-  }
-
-  part(n) {
-    return this.dialog.locator('.home li button').nth(n).click()
-  }
-
-  async fill(fields) {
-    for (const [name, value] of Object.entries(fields))
-      await this.dialog.locator(`[name=${name}]`).fill(value)
-  }
-
-  /**
-   * Submits the form, with the captcha if there is one, until `wanted` shows. A busy or rate-limited server makes it
-   * wait and retry.
-   */
-  async submit(wanted, checkPage, what) {
-    for (let tries = 1, end = Date.now() + LIMIT_MS; ; tries++) {
-      const captcha = this.dialog.locator('img')
-      // The frame of the picture is visible before the picture is loaded.
-      if (checkPage || (await this.dialog.locator('.captcha').isVisible())) {
-        await soon(captcha)
-        await this.dialog.locator('[name=captcha]').fill(await this.reader.captcha((await this.captcha).id))
-        if (checkPage && tries === 1) await checkPage(what)
-      }
-      await this.dialog.locator('[type=submit]').click()
-      const busy = this.dialog.locator('.problem').filter({ hasText: /moment|稍后|\d+ s|\d+ ?秒/ })
-      await soon(wanted.or(busy).first())
-      if (await wanted.first().isVisible()) return
-      if (Date.now() > end) throw new Error(await busy.innerText())
-      await this.page.waitForTimeout(1_000 * tries)
-    }
-  }
-
-  async logIn(email, password) {
-    await this.openAccount()
-    await this.fill({ email, password })
-    await this.submit(this.page.locator('.account.in'))
-    await soon(this.dialog, 'hidden')
-    await live(this.page)
-  }
-
-  /** Buys from the first card, which no other part uses. */
-  buy() {
-    return buy(this.page, this.page.locator('[data-sale]').first())
-  }
-
-  /** Checks that the order is listed: beside the page, or in the drawer on a phone. */
-  async shows(order) {
-    if (this.size === 'phone') await this.page.locator('.bag').click()
-    const place = this.size === 'phone' ? 'dialog[open]' : '.rail'
-    await soon(this.page.locator(`${place} [data-order="${order}"]`))
-    if (this.size === 'phone') await this.page.keyboard.press('Escape')
-  }
-}
+})

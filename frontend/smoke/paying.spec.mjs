@@ -1,20 +1,22 @@
-import { ADDRESS, expectNoProblems, live, scan, soon } from './browser.mjs'
+import { ADDRESS, expectNoProblems, live, reviewPage, scan, soon, takeShot } from './browser.mjs'
+import { desktopLight, phoneDark, test } from './fixtures.mjs'
 
 /** Products of the demo with a limit of one per buyer. */
 const ONE_PER_BUYER = /Keyboard|Watch|Camera|Drone/
 
 /** A shopper pays at the simulated gateway, on a demo without simulated shoppers, so that all units stay available. */
-export async function paying(report, browser, base, look) {
-  const page = await browser.open(base, { ...look, address: ADDRESS })
-  const visit = new Visit(report, browser, page, look)
-  await visit.pay(base)
-  if (look.size === 'desktop') {
-    await visit.payByPhone()
-    await visit.lateRevived()
-    await visit.lateRefunded()
-  }
-  await visit.check('reports no errors', () => expectNoProblems(page))
-}
+for (const look of [desktopLight, phoneDark])
+  test(`paying, ${look.size}`, async ({ open, quiet: base }) => {
+    const page = await open(base, { ...look, address: ADDRESS })
+    const visit = new Visit(open, page, look)
+    await visit.pay(base)
+    if (look.size === 'desktop') {
+      await visit.payByPhone()
+      await visit.lateRevived()
+      await visit.lateRefunded()
+    }
+    await test.step('reports no errors', () => expectNoProblems(page))
+  })
 
 /** The time after which the cashier page returns to the shop automatically (its data-soon attribute). */
 const SOON_MS = 3_000
@@ -35,10 +37,9 @@ async function stayAtCashier(page) {
 
 /** One shopper with one page. */
 class Visit {
-  constructor(report, browser, page, { size, theme }) {
-    Object.assign(this, { browser, page, size, theme })
-    this.check = (what, run) => report.check(`paying, ${size}: ${what}`, run)
-    this.checkPage = (page, what) => browser.checkPage(page, `paying-${size}-${theme}-${what}`)
+  constructor(open, page, { size, theme }) {
+    Object.assign(this, { open, page, size, theme })
+    this.checkPage = (page, what) => reviewPage(page, `paying-${size}-${theme}-${what}`)
   }
 
   get orders() {
@@ -95,12 +96,12 @@ class Visit {
 
   async pay(base) {
     let id, cashier, leave
-    await this.check('Buy creates an order', async () => {
+    await test.step('Buy creates an order', async () => {
       await live(this.page)
       id = await this.buy()
       await this.checkPage(this.page, 'topay')
     })
-    await this.check('Pay opens the cashier, which shows the amount', async () => {
+    await test.step('Pay opens the cashier, which shows the amount', async () => {
       const shown = await this.order(id).locator('.what').innerText()
       cashier = await this.toCashier(id)
       const amount = await cashier.locator('.amount').innerText()
@@ -109,34 +110,30 @@ class Visit {
         throw new Error(`${amount}, in the shop: ${shown}`)
       await this.checkPage(cashier, 'cashier')
     })
-    await this.check('the cashier accepts the payment', async () => {
+    await test.step('the cashier accepts the payment', async () => {
       leave = await stayAtCashier(cashier)
       await cashier.getByRole('button', { name: 'Pay', exact: true }).click()
       await soon(cashier.locator('main[data-state="paid"]'))
       await this.checkPage(cashier, 'paid')
     })
     if (this.size === 'desktop') {
-      await this.check('the page shows the paid order after the order event', () =>
-        this.order(id, 'paid').waitFor(),
-      )
+      await test.step('the page shows the paid order after the order event', () =>
+        this.order(id, 'paid').waitFor())
     }
-    await this.check(
-      'the cashier returns to the shop, and the order list shows the order as paid',
-      async () => {
-        await leave()
-        await cashier.waitForURL(`${base}/`)
-        const there = cashier.locator(`[data-order="${id}"][data-state="paid"]`).filter({ visible: true })
-        await there.first().waitFor()
-        await this.checkPage(cashier, 'back')
-        if (cashier !== this.page) await cashier.close()
-      },
-    )
+    await test.step('the cashier returns to the shop, and the order list shows the order as paid', async () => {
+      await leave()
+      await cashier.waitForURL(`${base}/`)
+      const there = cashier.locator(`[data-order="${id}"][data-state="paid"]`).filter({ visible: true })
+      await there.first().waitFor()
+      await this.checkPage(cashier, 'back')
+      if (cashier !== this.page) await cashier.close()
+    })
   }
 
   /** Scans the code on the desktop with a phone and pays there. */
   async payByPhone() {
     let id, address
-    await this.check('Pay shows a QR code and the amount', async () => {
+    await test.step('Pay shows a QR code and the amount', async () => {
       id = await this.buy()
       await this.clickPay(id)
       await soon(this.sheet.getByText(id))
@@ -148,28 +145,25 @@ class Visit {
       address = await scan(this.page, code)
       await this.checkPage(this.page, 'code')
     })
-    await this.check(
-      'a phone that scans the code pays there, and the sheet shows the payment after the order event',
-      async () => {
-        const phone = await this.browser.open(address, { size: 'phone', theme: 'light' })
-        await phone.waitForURL(/\/cashier\//)
-        await soon(phone.getByText(id))
-        await stayAtCashier(phone)
-        await phone.getByRole('button', { name: 'Pay', exact: true }).click()
-        await soon(phone.locator('main[data-state="paid"]'))
-        const outcome = this.sheet.locator('[data-outcome="paid"]')
-        await outcome.getByText('Thank you!').waitFor()
-        await outcome.getByText('We ship to Sample Shopper').waitFor()
-        await outcome.getByText('parcel number').waitFor()
-        await this.checkPage(this.page, 'code-paid')
-      },
-    )
-    await this.check('Done closes the sheet, and the order is paid', async () => {
+    await test.step('a phone that scans the code pays there, and the sheet shows the payment', async () => {
+      const phone = await this.open(address, { size: 'phone', theme: 'light' })
+      await phone.waitForURL(/\/cashier\//)
+      await soon(phone.getByText(id))
+      await stayAtCashier(phone)
+      await phone.getByRole('button', { name: 'Pay', exact: true }).click()
+      await soon(phone.locator('main[data-state="paid"]'))
+      const outcome = this.sheet.locator('[data-outcome="paid"]')
+      await outcome.getByText('Thank you!').waitFor()
+      await outcome.getByText('We ship to Sample Shopper').waitFor()
+      await outcome.getByText('parcel number').waitFor()
+      await this.checkPage(this.page, 'code-paid')
+    })
+    await test.step('Done closes the sheet, and the order is paid', async () => {
       await this.page.keyboard.press('Enter') // the button has the focus
       await this.sheet.waitFor({ state: 'hidden' })
       await soon(this.order(id, 'paid'))
     })
-    await this.check('a refund request requires a reason', async () => {
+    await test.step('a refund request requires a reason', async () => {
       await this.order(id).getByRole('button', { name: 'Refund…' }).click()
       const form = this.page.getByRole('dialog', { name: 'Request a refund' })
       const send = form.getByRole('button', { name: 'Send the request' })
@@ -204,24 +198,24 @@ class Visit {
   }
 
   async lateRevived() {
-    await this.check('a late payment restores the order while a unit is free', async () => {
+    await test.step('a late payment restores the order while a unit is free', async () => {
       const id = await this.buy()
       await this.arrive(await this.abandon(id), id)
       await soon(this.order(id, 'paid'))
       await soon(this.order(id).getByText('Units were still available'))
-      await this.browser.shoot(this.page, 'paying-late-revived')
+      await takeShot(this.page, 'paying-late-revived')
     })
   }
 
   async lateRefunded() {
-    await this.check('a late payment is refunded if the buyer has reached the limit meanwhile', async () => {
+    await test.step('a late payment is refunded if the buyer has reached the limit meanwhile', async () => {
       const id = await this.buy(ONE_PER_BUYER)
       const admin = await this.abandon(id)
       await this.buy(ONE_PER_BUYER)
       await this.arrive(admin, id)
       await soon(this.order(id, 'refunded'))
       await soon(this.order(id).getByText('You will get a refund'))
-      await this.browser.shoot(this.page, 'paying-late-refunded')
+      await takeShot(this.page, 'paying-late-refunded')
       const ledger = await (await this.page.request.get(`${admin}ledger`)).json()
       const trade = ledger.trades.find(({ order }) => order === id)
       if (trade.refunded_fen !== trade.taken_fen) throw new Error(JSON.stringify(trade))

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { expectNoProblems, soon } from './browser.mjs'
+import { test } from './fixtures.mjs'
 import { Operator } from './console.mjs'
 import { stampede } from './program.mjs'
 import { callRedis } from './mailbox.mjs'
@@ -9,15 +10,12 @@ const EMAIL = 'grace@shop.example'
 const SHOPPER = 'lee@shop.example'
 const PASSWORD = 'a sentence that nobody guesses'
 
-/**
- * The console of a real shop, and an operator's work after a sale, while shoppers buy. `data` is the folder of the
- * shop, `redis` the address of its embedded Redis.
- */
-export async function consoleOfShop(report, browser, base, data, redis) {
+/** The console of a real shop, and an operator's work after a sale, while shoppers buy. */
+test('console of a shop', async ({ open, busy: base, busyData: data, busyRedis: redis }) => {
   const user = ['user', 'add', EMAIL, '--role', 'operator', '--name', 'Grace', '--password']
   await stampede(data, user, `${PASSWORD}\n`)
   await stampede(data, ['user', 'add', SHOPPER, '--name', 'Lee', '--password'], `${PASSWORD}\n`)
-  const operator = await Operator.open(browser, base)
+  const operator = await Operator.open(open, base)
   const { page } = operator
   operator.name = 'console-of-shop'
   const click = (name) => page.locator('main').getByRole('button', { name, exact: true }).click()
@@ -30,7 +28,7 @@ export async function consoleOfShop(report, browser, base, data, redis) {
   const paid = shopper.payFor(2)
   paid.catch(() => undefined) // awaited below
 
-  await report.check('console of a shop: an operator logs in and sees its numbers change', async () => {
+  await test.step('an operator logs in and sees its numbers change', async () => {
     await soon(page.locator('[name=email]'))
     await operator.checkPage('login')
     await operator.logIn(EMAIL, PASSWORD)
@@ -41,7 +39,7 @@ export async function consoleOfShop(report, browser, base, data, redis) {
     await page.waitForFunction(() => document.querySelectorAll('tbody tr').length > 8)
     await operator.checkPage('board')
   })
-  await report.check('console of a shop: stock is added once although two responses are lost', async () => {
+  await test.step('stock is added once although two responses are lost', async () => {
     await operator.goTo('', 'td.name a')
     await page.locator('td.name a').first().click()
     await soon(page.locator('#acts'))
@@ -61,31 +59,28 @@ export async function consoleOfShop(report, browser, base, data, redis) {
       throw new Error(`${lost} responses lost: ${JSON.stringify(added)}`)
     expect('ERR_FAILED')
   })
-  await report.check('console of a shop: a sale is paused, and resumed from the outcome bar', async () => {
+  await test.step('a sale is paused, and resumed from the outcome bar', async () => {
     await click('Pause')
     await operator.confirm()
     await soon(button('Resume'))
     await inverse('Resume')
     await soon(button('Pause'))
   })
-  await report.check(
-    'console of a shop: an operation on a sale that has changed reports the change',
-    async () => {
-      const dialog = page.getByRole('dialog')
-      await click('Pause')
-      await soon(dialog)
-      await stampede(data, ['sale', 'pause', page.url().split('/').at(-1)])
-      await dialog.locator('[type=submit]').click()
-      await soon(dialog.getByText('Another operator has changed this'))
-      expect('status of 409')
-      await page.keyboard.press('Escape')
-      await soon(dialog, 'hidden')
-      await click('Resume')
-      await operator.confirm()
-      await soon(button('Pause'))
-    },
-  )
-  await report.check('console of a shop: a switch is changed and changed back', async () => {
+  await test.step('an operation on a sale that has changed reports the change', async () => {
+    const dialog = page.getByRole('dialog')
+    await click('Pause')
+    await soon(dialog)
+    await stampede(data, ['sale', 'pause', page.url().split('/').at(-1)])
+    await dialog.locator('[type=submit]').click()
+    await soon(dialog.getByText('Another operator has changed this'))
+    expect('status of 409')
+    await page.keyboard.press('Escape')
+    await soon(dialog, 'hidden')
+    await click('Resume')
+    await operator.confirm()
+    await soon(button('Pause'))
+  })
+  await test.step('a switch is changed and changed back', async () => {
     await operator.goTo('/broadcast', '.el-switch.is-checked')
     await operator.checkPage('broadcast')
     await page.locator('.el-switch').click()
@@ -99,7 +94,7 @@ export async function consoleOfShop(report, browser, base, data, redis) {
     await soon(page.locator('.el-switch.is-checked'))
   })
 
-  await report.check('console of a shop: a paid order is shipped, and its parcel is corrected', async () => {
+  await test.step('a paid order is shipped, and its parcel is corrected', async () => {
     const [first] = await paid
     await operator.goTo('/orders', 'tbody tr')
     await operator.checkPage('orders')
@@ -119,7 +114,7 @@ export async function consoleOfShop(report, browser, base, data, redis) {
     await operator.checkPage('order')
   })
 
-  await report.check('console of a shop: the report of a sale is drawn and can be downloaded', async () => {
+  await test.step('the report of a sale is drawn and can be downloaded', async () => {
     await page.getByRole('link', { name: 'Report of the sale' }).click()
     await soon(page.locator('canvas').nth(1))
     await soon(page.locator('#balance'))
@@ -130,7 +125,7 @@ export async function consoleOfShop(report, browser, base, data, redis) {
       throw new Error(lines.join('\n'))
   })
 
-  await report.check('console of a shop: a parcel file is previewed and then shipped', async () => {
+  await test.step('a parcel file is previewed and then shipped', async () => {
     const [, second] = await paid
     await operator.goTo('/ship', '[name=csv]')
     await page
@@ -146,64 +141,58 @@ export async function consoleOfShop(report, browser, base, data, redis) {
     await soon(page.getByText('SF-3', { exact: true }))
   })
 
-  await report.check(
-    'console of a shop: a payment links to its order and buyer, and the buyer is blocked',
-    async () => {
-      await page.emulateMedia({ colorScheme: 'dark' })
-      await operator.goTo('/payments', 'tbody tr')
-      await operator.checkPage('payments')
-      const trade = await page.locator('td.trade').first().innerText()
-      await page.locator('[name=payment]').fill(trade)
-      await click('Search')
-      await page.waitForFunction(() => document.querySelectorAll('tbody tr').length === 1)
-      await page.locator('td a').click()
-      await page.locator('.links a').first().click()
-      await click('Block')
-      await page.locator('[name=reason]').fill('resells')
-      await operator.confirm()
-      await soon(page.locator('.chip.bad'))
-      await operator.checkPage('user')
-      await click('Remove')
-      await operator.confirm()
-      await soon(page.getByText('Not blocked.'))
-      await operator.goTo('/users', '[name=user]')
-      await page.locator('[name=user]').fill('grace@')
-      await click('Search')
-      await soon(page.getByRole('cell', { name: EMAIL }))
-    },
-  )
+  await test.step('a payment links to its order and buyer, and the buyer is blocked', async () => {
+    await page.emulateMedia({ colorScheme: 'dark' })
+    await operator.goTo('/payments', 'tbody tr')
+    await operator.checkPage('payments')
+    const trade = await page.locator('td.trade').first().innerText()
+    await page.locator('[name=payment]').fill(trade)
+    await click('Search')
+    await page.waitForFunction(() => document.querySelectorAll('tbody tr').length === 1)
+    await page.locator('td a').click()
+    await page.locator('.links a').first().click()
+    await click('Block')
+    await page.locator('[name=reason]').fill('resells')
+    await operator.confirm()
+    await soon(page.locator('.chip.bad'))
+    await operator.checkPage('user')
+    await click('Remove')
+    await operator.confirm()
+    await soon(page.getByText('Not blocked.'))
+    await operator.goTo('/users', '[name=user]')
+    await page.locator('[name=user]').fill('grace@')
+    await click('Search')
+    await soon(page.getByRole('cell', { name: EMAIL }))
+  })
 
-  await report.check(
-    'console of a shop: an alarm links to the runbook, and a dead letter is dropped',
-    async () => {
-      await page.emulateMedia({ colorScheme: 'light' })
-      const letter = [
-        'reason',
-        'unreadable entry',
-        'stream',
-        '1-0',
-        'deliveries',
-        '5',
-        'at',
-        String(Date.now()),
-      ]
-      await callRedis(redis, ['XADD', 'stampede:{0}:dead', '*', 'torn', 'x', ...letter])
-      await operator.goTo('', '.score')
-      await soon(page.locator('[role=alert] a'))
-      await operator.checkPage('alarm')
-      await page.locator('[role=alert] a').click()
-      await soon(page.locator('#dead-letters:focus'))
-      await operator.checkPage('runbook')
-      await operator.goTo('/leftovers', 'tbody tr')
-      await page.getByRole('button', { name: /^View/ }).click()
-      await operator.checkPage('leftovers')
-      await page.getByRole('button', { name: /^Drop/ }).click()
-      await operator.confirm()
-      await page.waitForFunction(() => !document.querySelector('tbody tr'))
-    },
-  )
+  await test.step('an alarm links to the runbook, and a dead letter is dropped', async () => {
+    await page.emulateMedia({ colorScheme: 'light' })
+    const letter = [
+      'reason',
+      'unreadable entry',
+      'stream',
+      '1-0',
+      'deliveries',
+      '5',
+      'at',
+      String(Date.now()),
+    ]
+    await callRedis(redis, ['XADD', 'stampede:{0}:dead', '*', 'torn', 'x', ...letter])
+    await operator.goTo('', '.score')
+    await soon(page.locator('[role=alert] a'))
+    await operator.checkPage('alarm')
+    await page.locator('[role=alert] a').click()
+    await soon(page.locator('#dead-letters:focus'))
+    await operator.checkPage('runbook')
+    await operator.goTo('/leftovers', 'tbody tr')
+    await page.getByRole('button', { name: /^View/ }).click()
+    await operator.checkPage('leftovers')
+    await page.getByRole('button', { name: /^Drop/ }).click()
+    await operator.confirm()
+    await page.waitForFunction(() => !document.querySelector('tbody tr'))
+  })
 
-  await report.check('console of a shop: an operator approves a refund', async () => {
+  await test.step('an operator approves a refund', async () => {
     const [first] = await paid
     await shopper.request('POST', `/orders/${first}/refund`, { reason: 'too late' })
     const row = page.locator('tbody tr').filter({ hasText: first })
@@ -215,41 +204,35 @@ export async function consoleOfShop(report, browser, base, data, redis) {
     await soon(row, 'hidden')
   })
 
-  await report.check(
-    'console of a shop: pages in the dark theme are accessible and fit on a tablet',
-    async () => {
-      await page.setViewportSize({ width: 768, height: 1024 })
-      await page.emulateMedia({ colorScheme: 'dark' })
-      await operator.goTo('', '.score')
-      await operator.checkPage('tablet-board')
-      await page.locator('td.name a').first().click()
-      await soon(page.locator('#acts'))
-      await operator.checkPage('tablet-sale')
-      await operator.goTo('/blocks', '[name=value]')
-      await operator.checkPage('tablet-blocks')
-    },
-  )
+  await test.step('pages in the dark theme are accessible and fit on a tablet', async () => {
+    await page.setViewportSize({ width: 768, height: 1024 })
+    await page.emulateMedia({ colorScheme: 'dark' })
+    await operator.goTo('', '.score')
+    await operator.checkPage('tablet-board')
+    await page.locator('td.name a').first().click()
+    await soon(page.locator('#acts'))
+    await operator.checkPage('tablet-sale')
+    await operator.goTo('/blocks', '[name=value]')
+    await operator.checkPage('tablet-blocks')
+  })
 
-  await report.check(
-    'console of a shop: the journal contains the operations and can be verified',
-    async () => {
-      await operator.goTo('/journal', '.open')
-      await page.reload() // a deep link, with a login that survives the reload
-      await soon(page.locator('[name=head]'))
-      await click('Verify')
-      await soon(page.locator('.good'))
-      await page.locator('.open').filter({ hasText: 'Stock added' }).first().click()
-      await soon(page.locator('.changes'))
-      await operator.checkPage('journal-open')
-      expectNoProblems(page)
-    },
-  )
+  await test.step('the journal contains the operations and can be verified', async () => {
+    await operator.goTo('/journal', '.open')
+    await page.reload() // a deep link, with a login that survives the reload
+    await soon(page.locator('[name=head]'))
+    await click('Verify')
+    await soon(page.locator('.good'))
+    await page.locator('.open').filter({ hasText: 'Stock added' }).first().click()
+    await soon(page.locator('.changes'))
+    await operator.checkPage('journal-open')
+    expectNoProblems(page)
+  })
 
-  await report.check('console of a shop: a shopper cannot use the console', async () => {
+  await test.step('a shopper cannot use the console', async () => {
     await page.getByRole('button', { name: 'Log out' }).click()
     await soon(page.locator('[name=email]'))
     await operator.logIn(SHOPPER, PASSWORD)
     await soon(page.getByRole('heading', { name: 'Lee cannot use the console' }))
     await operator.checkPage('shopper')
   })
-}
+})

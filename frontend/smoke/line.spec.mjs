@@ -1,71 +1,64 @@
-import { expectAccessible, expectNoProblems, live, soon, until } from './browser.mjs'
-import { StandIn } from './standin/server.mjs'
+import { expectAccessible, expectNoProblems, live, soon, takeShot, until } from './browser.mjs'
+import { test } from './fixtures.mjs'
 
 /** Longer than the page's limit for the next frame, after which it treats the connection as lost. */
 const SILENCE_MS = 6_000
 
 /** A connection that stalls, and an idle connection. */
-export async function line(report, browser) {
-  const standIn = new StandIn()
-  const page = await browser.open(await standIn.start(), { size: 'phone', theme: 'dark' })
-  const check = (what, run) => report.check(`line: ${what}`, run)
+test('line', async ({ open, standIn }) => {
+  const page = await open(standIn.base, { size: 'phone', theme: 'dark' })
   const freshness = (word) =>
     page.waitForFunction((wanted) => document.documentElement.dataset.freshness === wanted, word)
   const buyable = page.locator('[data-sale] .button:not([disabled]):not([aria-disabled="true"])')
 
-  await check('a stalled connection is not shown as live, and Buy is disabled', async () => {
+  await test.step('a stalled connection is not shown as live, and Buy is disabled', async () => {
     await live(page)
     await soon(buyable.first())
     standIn.stall()
     await freshness('connecting')
     if (await page.locator('.live.on').isVisible()) throw new Error('the page shows Live')
     if ((await buyable.count()) > 0) throw new Error('Buy can be pressed')
-    await browser.shoot(page, 'line-stalled')
+    await takeShot(page, 'line-stalled')
     await expectAccessible(page)
   })
-  await check(
-    'the page is live again after the first frame, without a message of a lost connection',
-    async () => {
-      standIn.resume()
-      await freshness('live')
-      await live(page)
-      await soon(page.locator('.banner'), 'detached')
-      await soon(buyable.first())
-      await soon(page.getByText(/connection was lost/), 'hidden')
-    },
-  )
-  await check('a shop without changes is shown as live', async () => {
+  await test.step('the page is live again after the first frame, without a message of a lost connection', async () => {
+    standIn.resume()
+    await freshness('live')
+    await live(page)
+    await soon(page.locator('.banner'), 'detached')
+    await soon(buyable.first())
+    await soon(page.getByText(/connection was lost/), 'hidden')
+  })
+  await test.step('a shop without changes is shown as live', async () => {
     standIn.simulating = false
     await page.waitForTimeout(SILENCE_MS)
     if (!(await page.locator('.live.on').isVisible()))
       throw new Error('the page treats silence as a lost connection')
   })
-}
+})
 
 /** The page before its script, its guest and its hello. */
-export async function firstCard(report, browser) {
-  const standIn = new StandIn()
-  const base = await standIn.start()
-  const check = (what, run) => report.check(`first card: ${what}`, run)
+test('first card', async ({ open, standIn }) => {
+  const { base } = standIn
 
-  await check('a skeleton is shown before the script runs, under the security policy', async () => {
+  await test.step('a skeleton is shown before the script runs, under the security policy', async () => {
     for (const look of [
       { size: 'phone', theme: 'light' },
       { size: 'desktop', theme: 'dark' },
     ]) {
-      const page = await browser.open('about:blank', look)
+      const page = await open('about:blank', look)
       await page.route('**/*.js', () => undefined)
       await page.goto(base, { waitUntil: 'commit' })
       await page.waitForFunction(() => document.querySelector('.bone-card')?.offsetHeight > 200)
-      await browser.shoot(page, `skeleton-${look.size}-${look.theme}`)
+      await takeShot(page, `skeleton-${look.size}-${look.theme}`)
       expectNoProblems(page)
       await page.context().close()
     }
   })
-  await check('cards do not wait for the guest, but Buy does', async () => {
+  await test.step('cards do not wait for the guest, but Buy does', async () => {
     let allow
     standIn.guestsFrom = new Promise((resolve) => (allow = resolve))
-    const page = await browser.open(base)
+    const page = await open(base)
     const buy = page.locator('[data-action="buy"][aria-disabled="false"]').first()
     await soon(page.locator('[data-sale]').first())
     if (await buy.isVisible()) throw new Error('Buy is active before a guest exists')
@@ -74,13 +67,13 @@ export async function firstCard(report, browser) {
     expectNoProblems(page)
     await page.context().close()
   })
-  await check('watch does not wait for the reply to hello', async () => {
+  await test.step('watch does not wait for the reply to hello', async () => {
     let sendWelcome
     standIn.received.length = 0
     standIn.hellosFrom = new Promise((resolve) => (sendWelcome = resolve))
-    const page = await browser.open(base)
+    const page = await open(base)
     await until(() => standIn.received.some(({ op }) => op === 'watch'))
     sendWelcome()
     await soon(page.locator('[data-sale]').first())
   })
-}
+})
