@@ -19,7 +19,10 @@ var saleTexts = map[string]struct {
 	event            string // title in a calendar
 }{
 	"en": {"Flash sale: ¥%s", " (list price ¥%s)", ". Starts on 2 January 2006 at 15:04 (UTC-07:00).", "Flash sale: "},
-	"zh": {"秒杀价 ¥%s", "（原价 ¥%s）", "，2006年1月2日 15:04 开抢（UTC-07:00）。", "秒杀："},
+	"zh": {
+		"秒杀价 ¥%s", "（原价 ¥%s）",
+		"，2006年1月2日 15:04 开抢（UTC-07:00）。", "秒杀：",
+	},
 }
 
 // salePage sends the page with the title, description and preview of a sale, for browsers and for programs that show a

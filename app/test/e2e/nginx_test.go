@@ -263,7 +263,7 @@ func TestNginxRejectsInTheErrorFormatOfTheProgram(t *testing.T) {
 	requireRejection(a, http.StatusServiceUnavailable, shop.Busy)
 }
 
-// A browser that opens a page while no node answers, or while the node starts, gets a page in both languages. The API
+// A browser that opens a page while no node is available, or while the node starts, gets a page in both languages. The API
 // keeps its JSON errors.
 func TestNginxSendsPageWhileShopIsClosed(t *testing.T) {
 	t.Parallel()
@@ -302,7 +302,8 @@ func TestNginxSendsPageWhileShopIsClosed(t *testing.T) {
 			types := res.Header.Values("Content-Type")
 			if err != nil || res.StatusCode != http.StatusServiceUnavailable || !slices.Equal(types, []string{c.wantType}) ||
 				!strings.Contains(strings.ToLower(string(text)), c.wantText) {
-				t.Errorf("%s: got %d %v %s, %v; want 503 %s with %s", c.path, res.StatusCode, types, text, err, c.wantType, c.wantText)
+				t.Errorf("%s: got %d %v %s, %v; want 503 %s with %s",
+					c.path, res.StatusCode, types, text, err, c.wantType, c.wantText)
 			}
 			if c.wantType == page && res.Header.Get("Content-Security-Policy") != "default-src 'none'" {
 				t.Errorf("%s: got the headers %v, want the security policy", c.path, res.Header)
