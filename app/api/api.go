@@ -165,6 +165,7 @@ func (a *api) routes(f *fiber.App) {
 	v1.Get("/slots/:id/sales", a.limit(limits.List), a.salesOfSlot)
 	v1.Get("/sales", a.limit(limits.List), a.sales)
 	v1.Get("/sales/:id", a.limit(limits.List), byID(a.Storefront.Sale))
+	v1.Get("/sales/:id/calendar", a.limit(limits.List), a.calendar)
 	v1.Post("/sales/:id/buy", a.asIdentity(a.buy))
 	v1.Post("/sales/:id/pass", a.limit(limits.Pass), a.asIdentity(a.requestPass))
 	v1.Post("/sales/:id/solve", a.limit(limits.Pass), a.asIdentity(a.solvePass))
@@ -185,7 +186,9 @@ func (a *api) routes(f *fiber.App) {
 	v1.Use(func(*fiber.Ctx) error { return fiber.ErrNotFound })
 
 	f.Get("/images/:file", a.limit(limits.Pictures), a.image)
-	f.Get("/*", newPage(a.Page, a.AsyncAPI).serve)
+	p := newPage(a.Page, a.AsyncAPI)
+	f.Get("/sale/:id", a.limit(limits.List), a.salePage(p))
+	f.Get("/*", p.serve)
 }
 
 // byID returns the handler of a service call on the object in the path.

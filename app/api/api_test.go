@@ -257,10 +257,6 @@ func TestPageHasSecurityAndCacheHeaders(t *testing.T) {
 	if again := s.request("GET", "/", "", "If-None-Match", got.header.Get("ETag")); again.code != 304 {
 		t.Errorf("a repeated request with the ETag: got %d, want 304", again.code)
 	}
-	if packed := s.request("GET", "/", "", "Accept-Encoding", "gzip"); packed.header.Get("Content-Encoding") != "gzip" ||
-		len(packed.body) > 600 {
-		t.Errorf("a page in gzip: got %d bytes, want at most 600", len(packed.body))
-	}
 	if asset := s.request("GET", "/assets/a.1.js", ""); !strings.Contains(asset.header.Get("Cache-Control"), "immutable") {
 		t.Errorf("asset: got %v, want an immutable Cache-Control", asset.header)
 	}

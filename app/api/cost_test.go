@@ -32,6 +32,7 @@ var publicRoutes = map[string]string{
 	"GET /api/v1/slots/:id/sales": "service: memory", "GET /api/v1/sales": "service: memory",
 	"GET /api/v1/sales/:id": "service: memory", "GET /api/v1/products": "service: memory",
 	"GET /api/v1/products/:id": "service: memory", "GET /api/v1/categories": "service: memory",
+	"GET /api/v1/sales/:id/calendar": "service: memory", "GET /sale/:id": "service: memory",
 	"GET /images/:file": "service: one indexed read", "GET /*": "memory: files of the page",
 }
 

@@ -1,20 +1,19 @@
 package api
 
 import (
-	"bytes"
-	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
 	"io/fs"
 	"log/slog"
 	"mime"
 	"path"
+	"regexp"
 	"strings"
-	"sync"
 
 	"github.com/gofiber/fiber/v2"
 
 	"stampede/app/api/spec"
+	"stampede/app/shop"
 )
 
 // pageNotBuilt is sent if the binary contains no page.
@@ -28,16 +27,37 @@ const (
 	socketDocsPath = "docs/socket"
 )
 
-// page contains the built page, the console and the API documentation. A file is compressed at its first request, so
-// that a node starts quickly.
-type page struct{ files map[string]*file }
+// shopperPaths matches the paths of the shopper's page, where the browser selects the view by the path. The path of a
+// sale has a route of its own, see sale_page.go.
+var shopperPaths = regexp.MustCompile(`^(|index\.html|orders|order/\d{1,19}(/(pay|address|refund))?|account(/[a-z-]+)?|settings|` +
+	`address|shop/[a-z]+)$`)
+
+// The texts of index.html that depend on the language. index.html has the English ones.
+const (
+	indexTitle       = "<title>Stampede</title>"
+	indexDescription = "Live flash sales: watch the stock, buy, and see your place in the queue."
+)
+
+var chineseIndex = strings.NewReplacer(
+	`<html lang="en">`, `<html lang="zh-CN">`,
+	indexDescription, "限时秒杀：实时查看库存，下单抢购，随时了解排队位置。",
+	"Opening the shop…", "正在打开商城…",
+)
+
+// page contains the built page, the console and the API documentation.
+type page struct {
+	files map[string]*file // by path
+	index map[string]*file // index.html by language
+}
 
 type file struct {
-	kind       string // media type
-	plain      []byte
-	compressed func() []byte // returns the gzip form; nil: compression saves too little
-	tag        string        // ETag
-	cache      string        // Cache-Control
+	kind      string // media type
+	plain     []byte
+	encoded   map[string][]byte // the compressed forms that the build has written, by content encoding
+	encodings []string          // the keys of encoded, the preferred one first
+	tag       string            // ETag
+	cache     string            // Cache-Control
+	vary      string
 }
 
 func newPage(dist fs.FS, asyncAPI []byte) *page {
@@ -45,9 +65,8 @@ func newPage(dist fs.FS, asyncAPI []byte) *page {
 		"docs/openapi.yaml": newYAML(spec.OpenAPI), "docs/asyncapi.yaml": newYAML(asyncAPI),
 	}}
 	if dist == nil {
-		for _, name := range []string{"index.html", docsPath, socketDocsPath} {
-			p.files[name] = newFile("index.html", []byte(pageNotBuilt))
-		}
+		p.setIndex(pageNotBuilt)
+		p.files[docsPath], p.files[socketDocsPath] = p.index["en"], p.index["en"]
 		return p
 	}
 	err := fs.WalkDir(dist, ".", func(name string, d fs.DirEntry, err error) error {
@@ -58,13 +77,45 @@ func newPage(dist fs.FS, asyncAPI []byte) *page {
 			return err
 		}
 		content, err := fs.ReadFile(dist, name)
-		p.files[pagePath(name)] = newFile(name, content)
+		p.add(name, content)
 		return err
 	})
 	if err != nil { // cannot happen with embedded files
 		slog.Error("read the embedded page", "err", err)
 	}
 	return p
+}
+
+// encodings maps the endings of compressed files to their content encodings.
+var encodings = map[string]string{".br": "br", ".gz": "gzip"}
+
+// add adds a build file, or the compressed form of a file. Names are added in lexical order: first the file, then .br,
+// then .gz.
+func (p *page) add(name string, content []byte) {
+	ending := path.Ext(name)
+	encoding := encodings[ending]
+	original := p.files[pagePath(strings.TrimSuffix(name, ending))]
+	switch {
+	case encoding != "" && original != nil:
+		original.encoded[encoding] = content
+		original.encodings = append(original.encodings, encoding)
+	case encoding != "": // compressed form without its file
+	case name == "index.html":
+		p.setIndex(string(content))
+	default:
+		p.files[pagePath(name)] = newFile(name, content)
+	}
+}
+
+func (p *page) setIndex(html string) {
+	p.index = map[string]*file{"en": newIndex(html), "zh": newIndex(chineseIndex.Replace(html))}
+}
+
+// newIndex returns a form of index.html. The build does not compress it, because the program changes it.
+func newIndex(html string) *file {
+	f := newFile("index.html", []byte(html))
+	f.vary = fiber.HeaderAcceptLanguage
+	return f
 }
 
 // pagePath returns the path of a build file; documentation pages and the console have no .html suffix.
@@ -90,8 +141,10 @@ func newYAML(content []byte) *file {
 func newFile(name string, content []byte) *file {
 	sum := sha256.Sum256(content)
 	f := &file{
-		kind: mime.TypeByExtension(path.Ext(name)), plain: content, compressed: func() []byte { return nil },
-		tag: `"` + hex.EncodeToString(sum[:8]) + `"`, cache: "no-cache", // revalidated each time, usually with 304
+		kind: mime.TypeByExtension(path.Ext(name)), plain: content, encoded: map[string][]byte{},
+		tag:   `"` + hex.EncodeToString(sum[:8]) + `"`,
+		cache: "no-cache", // revalidated each time, usually with 304
+		vary:  fiber.HeaderAcceptEncoding,
 	}
 	if f.kind == "" {
 		f.kind = fiber.MIMEOctetStream
@@ -100,50 +153,63 @@ func newFile(name string, content []byte) *file {
 	if strings.HasPrefix(name, "assets/") || strings.HasPrefix(name, consoleAssets) {
 		f.cache = "public, max-age=31536000, immutable"
 	}
-	if !strings.HasPrefix(f.kind, "image/") || strings.HasPrefix(f.kind, "image/svg") {
-		f.compressed = sync.OnceValue(func() []byte { return compress(content) })
-	}
 	return f
 }
 
-// compress returns the content in gzip, or nil if that saves less than a tenth.
-func compress(content []byte) []byte {
-	var b bytes.Buffer
-	w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // a valid level
-	_, _ = w.Write(content)                               // a bytes.Buffer never fails
-	_ = w.Close()
-	if b.Len() > len(content)*9/10 {
-		return nil
-	}
-	return b.Bytes()
-}
-
+// serve sends a file. A browser that opens an unknown path gets the page with status 404, and the page shows a link to
+// the shop. Other clients get a JSON error.
 func (p *page) serve(c *fiber.Ctx) error {
 	name := strings.TrimPrefix(path.Clean("/"+c.Path()), "/")
-	if name == "" {
-		name = "index.html"
-	}
 	f := p.files[name]
-	if inConsole(name) {
+	switch {
+	case shopperPaths.MatchString(name):
+		f = p.index[acceptedLang(c)]
+	case inConsole(name):
 		f = p.console(c)
 	}
-	if f == nil {
+	if f != nil {
+		return f.send(c, fiber.StatusOK)
+	}
+	if strings.HasPrefix(name, "api/") || !strings.Contains(c.Get(fiber.HeaderAccept), fiber.MIMETextHTML) {
 		return fiber.ErrNotFound
 	}
+	return p.index[acceptedLang(c)].send(c, fiber.StatusNotFound)
+}
+
+// acceptedLang returns the language of the shop that the client prefers.
+func acceptedLang(c *fiber.Ctx) string {
+	if c.AcceptsLanguages(shop.Langs...) == "zh" {
+		return "zh"
+	}
+	return "en"
+}
+
+func (f *file) send(c *fiber.Ctx, status int) error {
 	c.Set(fiber.HeaderETag, f.tag)
 	c.Set(fiber.HeaderCacheControl, f.cache)
-	c.Set(fiber.HeaderVary, fiber.HeaderAcceptEncoding)
-	if c.Get(fiber.HeaderIfNoneMatch) == f.tag {
+	c.Set(fiber.HeaderVary, f.vary)
+	if status == fiber.StatusOK && c.Get(fiber.HeaderIfNoneMatch) == f.tag {
 		return c.SendStatus(fiber.StatusNotModified)
 	}
-	c.Set(fiber.HeaderContentType, f.kind)
-	if strings.Contains(c.Get(fiber.HeaderAcceptEncoding), "gzip") {
-		if packed := f.compressed(); packed != nil {
-			c.Set(fiber.HeaderContentEncoding, "gzip")
-			return c.Send(packed)
-		}
+	c.Status(status).Set(fiber.HeaderContentType, f.kind)
+	if encoding := f.acceptedEncoding(c); encoding != "" {
+		c.Set(fiber.HeaderContentEncoding, encoding)
+		return c.Send(f.encoded[encoding])
 	}
 	return c.Send(f.plain)
+}
+
+// acceptedEncoding returns the first encoding of the file that the client accepts; "": none.
+func (f *file) acceptedEncoding(c *fiber.Ctx) string {
+	if c.Get(fiber.HeaderAcceptEncoding) == "" { // Fiber would accept every offer
+		return ""
+	}
+	for _, encoding := range f.encodings {
+		if c.AcceptsEncodings(encoding) != "" {
+			return encoding
+		}
+	}
+	return ""
 }
 
 const (

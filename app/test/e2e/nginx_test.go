@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -259,4 +261,53 @@ func TestNginxRejectsInTheErrorFormatOfTheProgram(t *testing.T) {
 	a, err = w.newVisitor(t, "127.0.0.18").request(ctx, http.MethodGet, "/api/v1/time", "")
 	s.must(err)
 	requireRejection(a, http.StatusServiceUnavailable, shop.Busy)
+}
+
+// A browser that opens a page while no node is available, or while the node starts, gets a page in both languages. The API
+// keeps its JSON errors.
+func TestNginxSendsPageWhileShopIsClosed(t *testing.T) {
+	t.Parallel()
+	starting := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = io.WriteString(w, `{"error":{"code":"busy","message":"this node is starting"}}`)
+	}))
+	defer starting.Close()
+	closed := httptest.NewServer(nil)
+	closed.Close()
+	const browser, page, closedText = "text/html,*/*;q=0.8", "text/html; charset=utf-8", "accepted orders are safe"
+	for _, upstream := range []*httptest.Server{starting, closed} {
+		proxy := kit.StartNginx(t, shippedSite, upstream.Listener.Addr().String())
+		client := &http.Client{Transport: &http.Transport{TLSClientConfig: proxy.TLS, DisableKeepAlives: true}}
+		for _, c := range []struct{ path, accept, wantType, wantText string }{
+			{"/", browser, page, closedText},
+			{"/sale/7?from=a", browser, page, closedText},
+			{"/apiary", browser, page, "已提交成功的订单不受影响"},
+			{"/assets/a.js", "*/*", "application/json", `"code":"busy"`},
+			{"/api/v1/time", browser, "application/json", `"code":"busy"`},
+			{"/api/v1/operator/sales", browser, "application/json", `"code":"busy"`},
+			{"/ws", browser, "application/json", `"code":"busy"`},
+		} {
+			req, err := http.NewRequestWithContext(kit.Context(t), http.MethodGet, "https://"+proxy.Addr+c.path, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Header.Set("Accept", c.accept)
+			res, err := client.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, err := io.ReadAll(res.Body)
+			_ = res.Body.Close()
+			types := res.Header.Values("Content-Type")
+			if err != nil || res.StatusCode != http.StatusServiceUnavailable || !slices.Equal(types, []string{c.wantType}) ||
+				!strings.Contains(strings.ToLower(string(text)), c.wantText) {
+				t.Errorf("%s: got %d %v %s, %v; want 503 %s with %s",
+					c.path, res.StatusCode, types, text, err, c.wantType, c.wantText)
+			}
+			if c.wantType == page && res.Header.Get("Content-Security-Policy") != "default-src 'none'" {
+				t.Errorf("%s: got the headers %v, want the security policy", c.path, res.Header)
+			}
+		}
+	}
 }

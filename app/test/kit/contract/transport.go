@@ -135,15 +135,20 @@ func CheckRejected(res *http.Response, got []byte) error {
 }
 
 // checkUndocumented checks an exchange without a documented operation. Under /api/ the server must
-// reject the request. For other paths it may return the page.
+// reject the request. For other paths it may return the page, also with status 404 to a client that accepts HTML.
 func (x *Exchange) checkUndocumented(doc *openapi3.T) error {
+	inAPI := strings.HasPrefix(x.Request.URL.Path, "/api/")
+	isHTML := strings.HasPrefix(x.Response.Header.Get("Content-Type"), "text/html")
+	if !inAPI && isHTML && x.Response.StatusCode == http.StatusNotFound {
+		return nil
+	}
 	if x.Response.StatusCode >= http.StatusBadRequest {
 		if x.AnyCode {
 			return x.checkFailure(doc, nil)
 		}
 		return x.checkFailure(doc, append(commonCodes[:len(commonCodes):len(commonCodes)], shop.NotFound))
 	}
-	if strings.HasPrefix(x.Request.URL.Path, "/api/") {
+	if inAPI {
 		return errors.New("openapi.yaml has no such operation")
 	}
 	return nil

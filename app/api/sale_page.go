@@ -1,0 +1,96 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"html"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	"stampede/app/shop"
+)
+
+// saleTexts has the texts about a sale outside of the page, by language.
+var saleTexts = map[string]struct {
+	price, listPrice string
+	start            string // layout of the opening time
+	event            string // title in a calendar
+}{
+	"en": {"Flash sale: ¥%s", " (list price ¥%s)", ". Starts on 2 January 2006 at 15:04 (UTC-07:00).", "Flash sale: "},
+	"zh": {
+		"秒杀价 ¥%s", "（原价 ¥%s）",
+		"，2006年1月2日 15:04 开抢（UTC-07:00）。", "秒杀：",
+	},
+}
+
+// salePage sends the page with the title, description and preview of a sale, for browsers and for programs that show a
+// shared link. The data come from the snapshot of the node. While the sale cannot be read, salePage sends the page without
+// them, and the page shows the reason.
+func (a *api) salePage(p *page) fiber.Handler {
+	return func(c *fiber.Ctx) error {
+		lang := acceptedLang(c)
+		id, err := pathID(c)
+		if err != nil {
+			return p.index[lang].send(c, fiber.StatusNotFound)
+		}
+		sale, err := a.visibleSale(c, id)
+		switch {
+		case err == nil:
+			text := a.addSale(string(p.index[lang].plain), sale, lang)
+			return newIndex(text).send(c, fiber.StatusOK)
+		case shop.AsError(err).Code == shop.NotFound:
+			return p.index[lang].send(c, fiber.StatusNotFound)
+		default:
+			return p.index[lang].send(c, fiber.StatusOK)
+		}
+	}
+}
+
+// visibleSale reads a sale from the snapshot, without its numbers.
+func (a *api) visibleSale(c *fiber.Ctx, id shop.ID) (*shop.Sale, error) {
+	ctx, cancel := context.WithTimeout(logContext(c), callTimeout)
+	defer cancel()
+	return a.Storefront.Catalogue.VisibleSale(ctx, id)
+}
+
+// addSale returns index.html with the data of a sale.
+func (a *api) addSale(index string, sale *shop.Sale, lang string) string {
+	name, description := productName(sale, lang), a.describe(sale, lang)
+	head := "<title>" + html.EscapeString(name) + " — Stampede</title>"
+	add := func(property, content string) {
+		head += fmt.Sprintf("\n    <meta property=%q content=\"%s\" />", property, html.EscapeString(content))
+	}
+	add("og:site_name", "Stampede")
+	add("og:type", "product")
+	add("og:title", name)
+	add("og:description", description)
+	add("og:url", a.saleURL(sale))
+	if images := sale.Product.Images; len(images) > 0 {
+		image := images[0].URL
+		if strings.HasPrefix(image, "/") {
+			image = a.Public.String() + image
+		}
+		add("og:image", image)
+	}
+	lines := strings.NewReplacer(indexTitle, head, indexDescription, html.EscapeString(description),
+		chineseIndex.Replace(indexDescription), html.EscapeString(description))
+	return lines.Replace(index)
+}
+
+// describe returns the price of a sale and its opening time in the shop's zone.
+func (a *api) describe(sale *shop.Sale, lang string) string {
+	texts := saleTexts[lang]
+	description := fmt.Sprintf(texts.price, shop.FormatFen(sale.PriceFen))
+	if list := sale.Product.ListPriceFen; list > sale.PriceFen {
+		description += fmt.Sprintf(texts.listPrice, shop.FormatFen(list))
+	}
+	return description + sale.OpensAt.Time().In(a.Zone).Format(texts.start)
+}
+
+func (a *api) saleURL(sale *shop.Sale) string { return a.Public.String() + "/sale/" + sale.ID.String() }
+
+func productName(sale *shop.Sale, lang string) string {
+	return cmp.Or(sale.Product.Texts[lang].Name, sale.Product.Name)
+}
