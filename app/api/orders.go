@@ -126,7 +126,8 @@ func (a *api) refund(ctx context.Context, user, order shop.ID, b refundBody) (st
 	return stateResponse{state}, err
 }
 
-// order sends an order of the user and its timeline. With the parameter wait it responds when the order changes, or after wait seconds.
+// order sends an order of the user and its timeline. With the parameter wait it responds when the order changes, or
+// after wait seconds.
 func (a *api) order(c *fiber.Ctx, user shop.ID) error {
 	id, err := pathID(c)
 	if err != nil {

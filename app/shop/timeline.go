@@ -71,7 +71,8 @@ func Timeline(o *Order, trail Trail) []Step {
 
 // stepsOf returns the steps with the states, the earliest first.
 func stepsOf(steps []Step, states ...OrderState) []Step {
-	return sorted(slices.DeleteFunc(slices.Clone(steps), func(s Step) bool { return !slices.Contains(states, s.State) }))
+	other := func(s Step) bool { return !slices.Contains(states, s.State) }
+	return sorted(slices.DeleteFunc(slices.Clone(steps), other))
 }
 
 func sorted(steps []Step) []Step {

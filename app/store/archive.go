@@ -195,8 +195,8 @@ func (s *Store) DropOrders(
 	})
 }
 
-// dropOrders deletes locked orders with their shipments, postings, trades and states, and adds their sums to the sums of their
-// sales. Payments and refunds stay, so that a repeated payment notification does not count as new money.
+// dropOrders deletes locked orders with their shipments, postings, trades and states, and adds their sums to the sums
+// of their sales. Payments and refunds stay, so that a repeated payment notification does not count as new money.
 func (s *Store) dropOrders(ctx context.Context, tx bun.Conn, ids []shop.ID, now shop.Millis) error {
 	var sums []dropSums
 	if err := tx.NewRaw(archivedSumsQuery, bun.SafeQuery("id IN (?)", bun.List(ids))).Scan(ctx, &sums); err != nil {

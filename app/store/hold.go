@@ -72,7 +72,8 @@ func (s *Store) ReviveLate(ctx context.Context, claimed shop.Order, epoch int64,
 		if err != nil || o.State != claimed.State || o.Hold != claimed.Hold || o.TradeNo == "" {
 			return o, cmp.Or(err, shop.ErrNoRow)
 		}
-		err = s.keepSteps(ctx, tx, o.ID, shop.Step{State: o.State, At: o.CancelledAt}, shop.Step{State: shop.Paid, At: now})
+		err = s.keepSteps(ctx, tx, o.ID,
+			shop.Step{State: o.State, At: o.CancelledAt}, shop.Step{State: shop.Paid, At: now})
 		if err != nil {
 			return o, err
 		}

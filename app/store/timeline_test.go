@@ -100,13 +100,15 @@ func TestTimelineKeepsTheEndBeforeALatePayment(t *testing.T) {
 			h.wantReceived(tradeOf(o), payment.OutcomeLate, shop.Cancelled)
 		}
 		ended := []shop.Step{
-			{State: shop.Reserved, At: opens + 1}, {State: shop.Pending, At: opens + 2}, {State: shop.Cancelled, At: opens + 8},
+			{State: shop.Reserved, At: opens + 1}, {State: shop.Pending, At: opens + 2},
+			{State: shop.Cancelled, At: opens + 8},
 		}
 		claimed := val(h.ClaimHold(h.ctx, revived.ID, shop.Cancelled))(t)
 		h.must(errOf(h.ReviveLate(h.ctx, claimed, h.epoch, opens+20)))
 		h.wantTimeline(revived.ID, append(ended[:3:3], shop.Step{State: shop.Paid, At: opens + 20})...)
 
-		h.must(errOf(h.BeginRefund(h.ctx, refunded.ID, []shop.OrderState{shop.Cancelled}, shop.ReasonLateSoldOut, opens+30)))
+		from := []shop.OrderState{shop.Cancelled}
+		h.must(errOf(h.BeginRefund(h.ctx, refunded.ID, from, shop.ReasonLateSoldOut, opens+30)))
 		h.wantTimeline(refunded.ID, append(ended[:3:3], shop.Step{State: shop.Refunding, At: opens + 30})...)
 	}, 10)
 }
@@ -123,6 +125,7 @@ func TestTimelineOfReplayedDeadLetter(t *testing.T) {
 		if len(trail.Steps) != 1 || trail.Steps[0].State != shop.Pending || trail.Steps[0].At == 0 {
 			t.Fatalf("got the steps %v, want pending", trail.Steps)
 		}
-		h.wantTimeline(o.ID, shop.Step{State: shop.Reserved, At: opens + 1}, shop.Step{State: shop.Refused}, trail.Steps[0])
+		h.wantTimeline(o.ID,
+			shop.Step{State: shop.Reserved, At: opens + 1}, shop.Step{State: shop.Refused}, trail.Steps[0])
 	}, 10)
 }
