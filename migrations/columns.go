@@ -3,6 +3,7 @@ package migrations
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect"
@@ -20,6 +21,9 @@ var columns = []column{
 	// 1: an order needs a delivery address before payment. Products of an earlier version keep 0 until an operator
 	// changes them, because its clients may not request addresses.
 	{"0009", "ships", "products", "ships", "INT NOT NULL DEFAULT 0"},
+	// Unix ms: the beginning of the row's first state; 0: unknown.
+	{"0012", "inserted", "orders", "inserted_at", "BIGINT NOT NULL DEFAULT 0"},
+	{"0013", "inserted_archive", "orders_archive", "inserted_at", "BIGINT NOT NULL DEFAULT 0"},
 }
 
 // migration adds the column, unless it exists. Down removes it, if it exists.
@@ -29,6 +33,9 @@ func (c column) migration() migrate.Migration {
 			found, err := c.exists(ctx, m.DB())
 			if err != nil || found != exists {
 				return err
+			}
+			if m.DB().Dialect().Name() == dialect.SQLite { // a strict table has no BIGINT; its integers have 64 bits
+				change = strings.Replace(change, "BIGINT", "INTEGER", 1)
 			}
 			if _, err := m.DB().ExecContext(ctx, "ALTER TABLE "+c.table+" "+change); err != nil {
 				return fmt.Errorf("alter table %s, %s: %w", c.table, change, err)

@@ -39,7 +39,7 @@ func TestResponsesHaveExpectedShape(t *testing.T) {
 		"/api/v1/categories":             `{"categories":[{"id":"7","name":"Light","texts":{"zh":{"name":"灯具"}}}]}`,
 		"/api/v1/orders?sale=7":          `{"orders":[{"id":"7","sale":"7"`,
 		"/api/v1/orders?sale=9":          `{"orders":[],"more":false}`,
-		"/api/v1/orders/7":               `"state":"pending"`,
+		"/api/v1/orders/7":               `"timeline":[{"state":"reserved","at":`,
 		"/healthz":                       "ok",
 		"/readyz":                        "ready",
 	} {
@@ -180,7 +180,7 @@ func TestLongPollReturnsOnChangeTimeoutOrClose(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	s.want(<-done, 200, `"state":"cancelled"`)
+	s.want(<-done, 200, `{"state":"cancelled","at":`)
 
 	began := time.Now()
 	s.want(s.request("GET", "/api/v1/orders/7?wait=3", "", me...), 200, `"state":"cancelled"`)

@@ -126,7 +126,8 @@ func (a *api) refund(ctx context.Context, user, order shop.ID, b refundBody) (st
 	return stateResponse{state}, err
 }
 
-// order sends an order of the user. With the parameter wait it responds when the order changes, or after wait seconds.
+// order sends an order of the user and its timeline. With the parameter wait it responds when the order changes, or
+// after wait seconds.
 func (a *api) order(c *fiber.Ctx, user shop.ID) error {
 	id, err := pathID(c)
 	if err != nil {
@@ -137,13 +138,17 @@ func (a *api) order(c *fiber.Ctx, user shop.ID) error {
 		return err
 	}
 	addr := hostAddr(c.IP())
-	return respond(c, func(ctx context.Context) (shop.Order, error) {
-		order, err := a.Orders.Order(ctx, user, id)
-		if err != nil || wait == 0 || !a.pollers.enter(user, addr) {
-			return order, err
+	timeout := time.Duration(wait) * time.Second
+	return respondWithTimeout(c, timeout+callTimeout, func(ctx context.Context) (order.Detail, error) {
+		found, err := a.Orders.Order(ctx, user, id)
+		if err != nil {
+			return order.Detail{}, err
 		}
-		defer a.pollers.leave(user, addr)
-		return a.waitForChange(user, order, time.Duration(wait)*time.Second), nil
+		if wait > 0 && a.pollers.enter(user, addr) {
+			defer a.pollers.leave(user, addr)
+			found = a.waitForChange(user, found, timeout)
+		}
+		return a.Orders.Detail(ctx, found)
 	})
 }
 

@@ -84,7 +84,7 @@ func (d *ShippingService) ConfirmReceipt(ctx context.Context, user, order shop.I
 	if err != nil {
 		return "", shop.UnknownOutcome("read Redis time", err)
 	}
-	row, refundRequested, err := d.Store.ConfirmReceipt(ctx, order, user)
+	row, refundRequested, err := d.Store.ConfirmReceipt(ctx, order, user, now)
 	switch {
 	case errors.Is(err, shop.ErrNoRow):
 		return "", shop.Fail(shop.NotFound, "no such order")

@@ -37,7 +37,8 @@ func (a *Addresses) SetAddress(
 	row, err := changeOrder(ctx, a.Reader, user, id, change{
 		row: func() (shop.Order, error) { return a.Store.SetAddress(ctx, id, user, *address, now) },
 		reservation: func(o *shop.Order) {
-			o.State, o.Rev, o.PayBy, o.Address = shop.Pending, shop.FirstRev, now.Add(a.PayWindow), address
+			o.State, o.Rev, o.Address = shop.Pending, shop.FirstRev, address
+			o.PayBy, o.InsertedAt = now.Add(a.PayWindow), now
 		},
 	})
 	if err != nil {

@@ -65,6 +65,26 @@ func (r *Reader) Order(ctx context.Context, user, id shop.ID) (shop.Order, error
 	return order, err
 }
 
+// Detail is an order with its past.
+type Detail struct {
+	shop.Order
+	Carrier  string      `json:"carrier,omitempty"` // of its parcel
+	Timeline []shop.Step `json:"timeline"`
+}
+
+// Detail adds the past to an order that Order returned. An order without a payment and with its first hold has no
+// past outside its row.
+func (r *Reader) Detail(ctx context.Context, o shop.Order) (Detail, error) {
+	var trail shop.Trail
+	if o.PaidAt > 0 || o.Hold > 1 {
+		var err error
+		if trail, err = r.Store.Trail(ctx, o.ID, o.User); err != nil {
+			return Detail{}, shop.Unavailable("orders", fmt.Errorf("the past of order %s: %w", o.ID, err))
+		}
+	}
+	return Detail{o, trail.Carrier, shop.Timeline(&o, trail)}, nil
+}
+
 // row reads the user's order from the database. ErrNoRow: no such row. NotFound: the order belongs to another user.
 func (r *Reader) row(ctx context.Context, user, id shop.ID) (shop.Order, error) {
 	order, err := r.Store.Order(ctx, id)

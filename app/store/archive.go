@@ -195,8 +195,8 @@ func (s *Store) DropOrders(
 	})
 }
 
-// dropOrders deletes locked orders with their shipments, postings and trades, and adds their sums to the sums of their
-// sales. Payments and refunds stay, so that a repeated payment notification does not count as new money.
+// dropOrders deletes locked orders with their shipments, postings, trades and states, and adds their sums to the sums
+// of their sales. Payments and refunds stay, so that a repeated payment notification does not count as new money.
 func (s *Store) dropOrders(ctx context.Context, tx bun.Conn, ids []shop.ID, now shop.Millis) error {
 	var sums []dropSums
 	if err := tx.NewRaw(archivedSumsQuery, bun.SafeQuery("id IN (?)", bun.List(ids))).Scan(ctx, &sums); err != nil {
@@ -216,7 +216,7 @@ func (s *Store) dropOrders(ctx context.Context, tx bun.Conn, ids []shop.ID, now 
 			return err
 		}
 	}
-	for _, table := range []string{"shipments", "outbox", "trades"} {
+	for _, table := range []string{"shipments", "outbox", "trades", "order_states"} {
 		if _, err := exec(ctx, tx, "DELETE FROM "+table+" WHERE order_id IN (?)", bun.List(ids)); err != nil {
 			return err
 		}

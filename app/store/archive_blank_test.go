@@ -73,7 +73,7 @@ func TestPersonalDataIsBlankedInBothTables(t *testing.T) {
 			t.Errorf("with an unfinished order: got remaining %v (%v), want true", remaining, err)
 		}
 		h.ship(shippingOptions, parcel(waiting.ID))
-		_, _, err := h.ConfirmReceipt(h.ctx, waiting.ID, waiting.User)
+		_, _, err := h.ConfirmReceipt(h.ctx, waiting.ID, waiting.User, opens+90)
 		h.must(err)
 		h.clearPending()
 		if blanked := h.blankAll(sale, 2); blanked != 1 {
@@ -129,7 +129,7 @@ func TestErasureBlanksBothTables(t *testing.T) {
 				blanked, remaining)
 		}
 		h.ship(shippingOptions, parcel(waiting.ID))
-		_, _, err = h.ConfirmReceipt(h.ctx, waiting.ID, user)
+		_, _, err = h.ConfirmReceipt(h.ctx, waiting.ID, user, opens+90)
 		h.must(err)
 		h.clearPending()
 		if blanked, remaining, err = h.BlankAddresses(h.ctx, user); err != nil || blanked != 1 || remaining != 0 {

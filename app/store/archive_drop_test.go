@@ -24,7 +24,7 @@ func newArchivedShop(t *testing.T, s *store.Store, n int, months ...shop.Month) 
 				Order: o.ID, No: "T" + o.ID.String(), State: payment.TradePaid, AmountFen: o.AmountFen,
 			}, payment.OutcomeTaken, shop.Paid)
 			h.ship(shippingOptions, parcel(o.ID))
-			_, _, err := h.ConfirmReceipt(h.ctx, o.ID, o.User)
+			_, _, err := h.ConfirmReceipt(h.ctx, o.ID, o.User, opens+90)
 			h.must(err)
 			all = append(all, o.ID)
 		}

@@ -45,7 +45,7 @@ type ArchiveDone struct {
 // orderColumns lists the columns that both tables of orders have.
 const orderColumns = "id, sale_id, user_id, part, seq, ticket, hold, qty, price_fen, amount_fen, sale_version, state, rev," +
 	" published_rev, unpublished_since, created_at, pay_by, paid_at, cancelled_at, trade_opened, idem_key, content_hash, trade_no," +
-	" tracking, reason, product_name, address, changed_at"
+	" tracking, reason, product_name, address, changed_at, inserted_at"
 
 // archivableCondition matches settled orders, which do not change without an operator or a late payment. A settled
 // order is in a final state, and has no open trade, unsettled payment, open refund, unpublished state, unsent posting

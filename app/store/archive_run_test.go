@@ -222,7 +222,7 @@ func (h *testShop) sendOrRefund(o *shop.Order, send bool) error {
 	}
 	_, err := h.Ship(h.ctx, shippingOptions, []store.Parcel{parcel(o.ID)})
 	if err == nil {
-		_, _, err = h.ConfirmReceipt(h.ctx, o.ID, o.User)
+		_, _, err = h.ConfirmReceipt(h.ctx, o.ID, o.User, opens+90)
 	}
 	return err
 }

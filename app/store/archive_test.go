@@ -62,7 +62,7 @@ func (h *testShop) finished(sale shop.ID) shop.Order {
 	h.t.Helper()
 	o := h.paid(sale, 1)
 	h.ship(shippingOptions, parcel(o.ID))
-	_, _, err := h.ConfirmReceipt(h.ctx, o.ID, o.User)
+	_, _, err := h.ConfirmReceipt(h.ctx, o.ID, o.User, opens+90)
 	h.must(err)
 	return o
 }

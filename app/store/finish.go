@@ -12,7 +12,7 @@ import (
 // ConfirmReceipt changes a shipped order of the user to finished, unless a refund is requested; refundRequested is then
 // true. It returns the resulting row, changed or not. ErrNoRow: no such order of this user.
 func (s *Store) ConfirmReceipt(
-	ctx context.Context, order, user shop.ID,
+	ctx context.Context, order, user shop.ID, now shop.Millis,
 ) (o shop.Order, refundRequested bool, err error) {
 	err = s.inTx(ctx, "confirm the receipt of order "+order.String(), func(tx bun.Conn) error {
 		refundRequested = false
@@ -24,7 +24,7 @@ func (s *Store) ConfirmReceipt(
 		if refundRequested = len(waiting) > 0; err != nil || refundRequested {
 			return err
 		}
-		return s.finish(ctx, tx, &o)
+		return s.finish(ctx, tx, &o, now)
 	})
 	return o, refundRequested, err
 }
@@ -77,7 +77,7 @@ func (s *Store) finishDue(
 		case known.refundRequested[o.ID]:
 			err = setFinishAt(ctx, tx, o.ID, &later)
 		default:
-			if err = s.finish(ctx, tx, o); err == nil {
+			if err = s.finish(ctx, tx, o, now); err == nil {
 				finished = append(finished, *o)
 			}
 		}
@@ -89,8 +89,11 @@ func (s *Store) finishDue(
 }
 
 // finish changes a shipped order, whose row is locked, to finished.
-func (s *Store) finish(ctx context.Context, tx bun.Conn, o *shop.Order) error {
+func (s *Store) finish(ctx context.Context, tx bun.Conn, o *shop.Order, now shop.Millis) error {
 	if err := s.setState(ctx, tx, o, shop.Finished); err != nil {
+		return err
+	}
+	if err := s.keepSteps(ctx, tx, o.ID, shop.Step{State: shop.Finished, At: now}); err != nil {
 		return err
 	}
 	return setFinishAt(ctx, tx, o.ID, nil)

@@ -43,6 +43,9 @@ func (s *Store) Revive(ctx context.Context, claimed shop.Order, epoch int64, pay
 		}
 		out := claimed
 		out.State, out.Rev, out.Reason, out.PayBy = before.State, before.Rev, "", payBy
+		if err := s.keepSteps(ctx, tx, out.ID, shop.Step{State: shop.Pending, At: wallClock()}); err != nil {
+			return out, err
+		}
 		row, err := newRow(&out)
 		if err != nil {
 			return out, err
@@ -68,6 +71,11 @@ func (s *Store) ReviveLate(ctx context.Context, claimed shop.Order, epoch int64,
 		o, err := s.lockOrder(ctx, tx, claimed.ID)
 		if err != nil || o.State != claimed.State || o.Hold != claimed.Hold || o.TradeNo == "" {
 			return o, cmp.Or(err, shop.ErrNoRow)
+		}
+		err = s.keepSteps(ctx, tx, o.ID,
+			shop.Step{State: o.State, At: o.CancelledAt}, shop.Step{State: shop.Paid, At: now})
+		if err != nil {
+			return o, err
 		}
 		o.Reason, o.CancelledAt = shop.ReasonPaidLate, 0
 		if err := s.changeState(ctx, tx, &o, shop.Paid, "reason = ?, cancelled_at = 0", o.Reason); err != nil {

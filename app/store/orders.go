@@ -133,6 +133,7 @@ type orderRow struct {
 	Reason           string          `bun:"reason"`
 	ProductName      string          `bun:"product_name"`
 	Address          *string         `bun:"address"`
+	InsertedAt       shop.Millis     `bun:"inserted_at"`
 }
 
 // newRow returns the first row of an order.
@@ -142,7 +143,7 @@ func newRow(o *shop.Order) (orderRow, error) {
 		Qty: o.Qty, PriceFen: o.PriceFen, AmountFen: o.AmountFen, SaleVersion: o.SaleVersion, State: o.State,
 		Rev: o.Rev, PublishedRev: o.PublishedRev, CreatedAt: o.CreatedAt, PayBy: o.PayBy, PaidAt: o.PaidAt,
 		CancelledAt: o.CancelledAt, TradeOpened: o.TradeOpened, ContentHash: o.ContentHash, TradeNo: o.TradeNo,
-		Tracking: o.Tracking, Reason: o.Reason, ProductName: o.ProductName,
+		Tracking: o.Tracking, Reason: o.Reason, ProductName: o.ProductName, InsertedAt: o.InsertedAt,
 	}
 	if o.Key != "" {
 		row.Key = &o.Key // not copied, to save an allocation per insert
@@ -184,6 +185,7 @@ var columnDefaults = []struct {
 	{"tracking", func(r *orderRow) bool { return r.Tracking == "" }},
 	{"reason", func(r *orderRow) bool { return r.Reason == "" }},
 	{"address", func(r *orderRow) bool { return r.Address == nil }},
+	{"inserted_at", func(r *orderRow) bool { return r.InsertedAt == 0 }},
 }
 
 // defaultColumns lists the columns that have their default in all rows. Without them an INSERT is half as long. This
@@ -209,6 +211,7 @@ func (r *orderRow) order() (shop.Order, error) {
 		Rev: r.Rev, PublishedRev: r.PublishedRev, CreatedAt: r.CreatedAt, PayBy: r.PayBy, PaidAt: r.PaidAt,
 		CancelledAt: r.CancelledAt, TradeOpened: r.TradeOpened, ContentHash: r.ContentHash, TradeNo: r.TradeNo,
 		Tracking: r.Tracking, Reason: r.Reason, ProductName: r.ProductName, Key: zeroIfNil(r.Key),
+		InsertedAt: r.InsertedAt,
 	}
 	if r.Address != nil {
 		o.Address = new(shop.Address)

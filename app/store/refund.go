@@ -52,11 +52,17 @@ func (s *Store) beginRefund(ctx context.Context, tx bun.Conn, r refundRow, from 
 		o.Reason = payment.ReasonRefundBuyer
 		r.Reason, r.RequestedBy, r.RequestedAt = before.Reason, before.RequestedBy, before.RequestedAt
 	}
+	ended := shop.Step{State: o.State, At: o.CancelledAt}
 	if err := s.setState(ctx, tx, &o, shop.Refunding); err != nil {
 		return o, err
 	}
+	if ended.At > 0 { // the row no longer shows whether the order was cancelled or expired
+		if err := s.keepSteps(ctx, tx, o.ID, ended); err != nil {
+			return o, err
+		}
+	}
 	r.State, r.AmountFen, r.NextAt = payment.RefundOpen, o.AmountFen, &r.DecidedAt
-	return o, s.putRefund(ctx, tx, known, &r)
+	return o, s.replaceRefund(ctx, tx, &before, known, &r)
 }
 
 // RequestRefund enters the refund request of the buyer of a paid or shipped order, and sets the order's reason. It
@@ -82,7 +88,7 @@ func (s *Store) requestRefund(
 	if err := s.setState(ctx, tx, &o, o.State); err != nil {
 		return o, err
 	}
-	return o, s.putRefund(ctx, tx, known, &refundRow{
+	return o, s.replaceRefund(ctx, tx, &before, known, &refundRow{
 		Order: o.ID, Request: payment.RefundNumber(o.ID), State: payment.RefundRequested, AmountFen: o.AmountFen,
 		Reason: clip(request.Text, maxReason), RequestedBy: request.User, RequestedAt: request.At,
 	})
@@ -121,7 +127,8 @@ func (s *Store) declineRefund(ctx context.Context, tx bun.Conn, d payment.Refund
 		return o, err
 	}
 	r.State, r.DecidedBy, r.DecidedAt, r.Note = payment.RefundDeclined, d.By, d.At, clip(d.Note, maxReason)
-	return o, s.putRefund(ctx, tx, known, &r)
+	_, err = tx.NewUpdate().Model(&r).WherePK().Exec(ctx)
+	return o, err
 }
 
 // refundRow is the row of a payment.Refund.
@@ -162,8 +169,14 @@ func (s *Store) lockRefund(ctx context.Context, tx bun.Conn, order shop.ID) (row
 	return row, err == nil, err
 }
 
-// putRefund replaces the locked refund if known is set, otherwise it inserts the first refund of the order.
-func (s *Store) putRefund(ctx context.Context, tx bun.Conn, known bool, r *refundRow) error {
+// replaceRefund replaces the locked refund `before` if known is set, otherwise it inserts the first refund of the order.
+// It keeps the steps of a declined request.
+func (s *Store) replaceRefund(ctx context.Context, tx bun.Conn, before *refundRow, known bool, r *refundRow) error {
+	if known && before.State == payment.RefundDeclined {
+		if err := s.keepSteps(ctx, tx, r.Order, before.steps(before.RequestedBy)...); err != nil {
+			return err
+		}
+	}
 	if known {
 		_, err := tx.NewUpdate().Model(r).WherePK().Exec(ctx)
 		return err

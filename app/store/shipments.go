@@ -130,6 +130,10 @@ func (s *Store) ship(
 	if known.shipments[o.ID] == nil {
 		_, err = tx.NewInsert().Model(row).Returning("NULL").Exec(ctx)
 	} else {
+		first := shop.Step{State: shop.Shipped, At: known.shipments[o.ID].ShippedAt}
+		if err := s.keepSteps(ctx, tx, o.ID, first); err != nil {
+			return err
+		}
 		_, err = tx.NewUpdate().Model(row).WherePK().Exec(ctx)
 	}
 	sent := row.shipment()

@@ -139,7 +139,7 @@ func TestShippedOrderFinishesOnce(t *testing.T) {
 		h := newShop(t, s, 20)
 		mine, slow := h.paid(h.sales[0], 1), h.paid(h.sales[0], 1)
 		withRequest, refunding := h.paid(h.sales[0], 1), h.paid(h.sales[0], 1)
-		if got, _, err := h.ConfirmReceipt(h.ctx, mine.ID, mine.User); err != nil || got.State != shop.Paid {
+		if got, _, err := h.ConfirmReceipt(h.ctx, mine.ID, mine.User, opens+90); err != nil || got.State != shop.Paid {
 			t.Errorf("receipt of an unshipped order: got state %s (%v), want paid", got.State, err)
 		}
 		for _, o := range []shop.Order{mine, slow, withRequest, refunding} {
@@ -152,15 +152,15 @@ func TestShippedOrderFinishesOnce(t *testing.T) {
 				payment.RefundDecision{Order: refunding.ID, By: 7, Approved: true, At: shippedAt})),
 		)
 
-		if _, _, err := h.ConfirmReceipt(h.ctx, mine.ID, slow.User); !errors.Is(err, shop.ErrNoRow) {
+		if _, _, err := h.ConfirmReceipt(h.ctx, mine.ID, slow.User, opens+90); !errors.Is(err, shop.ErrNoRow) {
 			t.Errorf("receipt by another user: got error %v, want ErrNoRow", err)
 		}
-		o, waits, err := h.ConfirmReceipt(h.ctx, withRequest.ID, withRequest.User)
+		o, waits, err := h.ConfirmReceipt(h.ctx, withRequest.ID, withRequest.User, opens+90)
 		if err != nil || !waits || o.State != shop.Shipped {
 			t.Errorf("receipt of an order with a requested refund: got state %s (%v), want shipped", o.State, err)
 		}
 		for range 2 {
-			got, waits, err := h.ConfirmReceipt(h.ctx, mine.ID, mine.User)
+			got, waits, err := h.ConfirmReceipt(h.ctx, mine.ID, mine.User, opens+90)
 			if err != nil || waits || got.State != shop.Finished || got.Rev != 4 {
 				t.Errorf("receipt: got %+v (%v), want a finished order", got, err)
 			}

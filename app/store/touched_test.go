@@ -288,7 +288,7 @@ func receivedOrder(h *testShop) shop.Order {
 }
 
 func confirmReceipt(h *testShop, o shop.Order) ([]shop.Order, error) {
-	got, _, err := h.ConfirmReceipt(h.ctx, o.ID, o.User)
+	got, _, err := h.ConfirmReceipt(h.ctx, o.ID, o.User, opens+90)
 	return []shop.Order{got}, err
 }
 

@@ -44,6 +44,7 @@ type OrderStore interface {
 	Revive(ctx context.Context, claimed shop.Order, epoch int64, payBy shop.Millis) (shop.Order, error)
 	Order(ctx context.Context, id shop.ID) (shop.Order, error)
 	OrdersByID(ctx context.Context, ids []shop.ID) ([]shop.Order, error)
+	Trail(ctx context.Context, order, user shop.ID) (shop.Trail, error)
 	OrdersOf(ctx context.Context, q shop.OrdersQuery) (orders []shop.Order, more bool, err error)
 	OrdersOfSale(ctx context.Context, sale, after shop.ID, limit int) ([]shop.Order, error)
 	MarkPublished(ctx context.Context, published []*shop.Order) error
