@@ -30,7 +30,7 @@ const (
 // shopperPaths matches the paths of the shopper's page, where the browser selects the view by the path. The path of a
 // sale has a route of its own, see sale_page.go.
 var shopperPaths = regexp.MustCompile(`^(|index\.html|orders|order/\d{1,19}(/(pay|address|refund))?|account(/[a-z-]+)?|settings|` +
-	`address|shop/[a-z]+)$`)
+	`address|challenge|shop/[a-z]+)$`)
 
 // The texts of index.html that depend on the language. index.html has the English ones.
 const (
