@@ -3,6 +3,7 @@ import { test as base } from '@playwright/test'
 import { NO_BLUR, STILL_DOT } from './browser.mjs'
 import { demoReader } from './mailbox.mjs'
 import { EmptyShop } from './program.mjs'
+import { Relay } from './relay.mjs'
 import { StandIn } from './standin/server.mjs'
 
 /** Both sizes, themes and languages are covered. A flow runs with one value of each. */
@@ -46,11 +47,12 @@ export const test = base.extend({
     standIn.close()
   },
 
-  /** Opens a page as `openPage`, until the end of the test. */
+  /** Opens a page as `openPage`, until the end of the test. With `relayed`, its sockets go through `page.relay`. */
   open: async ({ browser }, use) => {
     const contexts = []
     await use(async (base, options) => {
       const page = await openPage(browser, contexts, options)
+      if (options?.relayed) page.relay = await Relay.of(page)
       await page.goto(base)
       return page
     })
