@@ -1,13 +1,25 @@
 import { computed } from 'vue'
+import { buyStep, type BuyStep } from '../checkout/buystep'
 import { countdown } from '../format/countdown'
 import type { Order, OrderState, Sale } from '../protocol/types'
+import { useDeliverySheet } from '../stores/deliverysheet'
 import { useLive } from '../stores/live'
 import { isPayable, useOrders } from '../stores/orders'
 import { useAttempts } from '../stores/attempts'
+import { usePasses } from '../stores/passes'
 import { useSession } from '../stores/session'
 import { phaseAt } from '../stores/slots'
 import { useWords } from '../words'
 import { GUARD_MS, APPEAR_GUARD_MS, useClickGuard } from './useClickGuard'
+
+/** The steps with an action of the main button. */
+const ACTIONS: Partial<Record<BuyStep, 'buy' | 'login' | 'pay'>> = {
+  ready: 'buy',
+  expired: 'buy',
+  login: 'login',
+  address: 'pay',
+  pay: 'pay',
+}
 
 /** States in which an order holds no unit. */
 const RELEASED_STATES: OrderState[] = ['cancelled', 'expired', 'refused', 'refunded']
@@ -21,6 +33,8 @@ export function useBuyButton(sale: () => Sale) {
   const session = useSession()
   const orders = useOrders()
   const attempts = useAttempts()
+  const passes = usePasses()
+  const delivery = useDeliverySheet()
   const words = useWords()
 
   const phase = computed(() => phaseAt(sale(), live.now))
@@ -55,37 +69,49 @@ export function useBuyButton(sale: () => Sale) {
     () => activeOrders.value.filter(({ state }) => state === 'pending').sort(byDeadline)[0],
   )
 
-  const isBuyable = computed(
-    () =>
-      !attempt.value &&
-      phase.value === 'open' &&
-      !sale().paused &&
-      allowed.value > 0 &&
-      sale().stock > 0 &&
-      !live.isBlocked,
+  const step = computed(() =>
+    buyStep({
+      phase: phase.value,
+      paused: sale().paused,
+      stock: sale().stock,
+      allowed: allowed.value,
+      held: heldUnits.value,
+      pending: attempt.value !== undefined,
+      challenged: passes.shown?.sale === sale().id,
+      reserved: reserved.value !== undefined,
+      unpaid: unpaid.value && paymentOf(unpaid.value),
+      expired: ordersOfSale.value[0]?.state === 'expired',
+      blocked: live.isBlocked,
+      mustLogIn: session.mustLogIn,
+    }),
   )
-  const forSale = computed(() => isBuyable.value && live.canRequest)
-  const action = computed<'buy' | 'login' | 'pay' | 'none'>(() => {
-    if (unpaid.value) return live.canRequest && isPayable(unpaid.value, live.now) ? 'pay' : 'none'
-    if (isBuyable.value && session.mustLogIn) return 'login'
-    return forSale.value && heldUnits.value === 0 ? 'buy' : 'none'
+
+  function paymentOf(order: Order): { payable: boolean; needsAddress: boolean } {
+    return { payable: isPayable(order, live.now), needsAddress: delivery.isRequired(order) }
+  }
+
+  const action = computed(() => {
+    const wanted = ACTIONS[step.value] ?? 'none'
+    return wanted === 'login' || live.canRequest ? wanted : 'none'
   })
   /** Whether a shopper with units can buy one more. */
-  const another = computed(() => forSale.value && heldUnits.value > 0 && !reserved.value)
+  const another = computed(() => {
+    const isOffered = phase.value === 'open' && !sale().paused && allowed.value > 0 && sale().stock > 0
+    return isOffered && live.canRequest && heldUnits.value > 0 && !attempt.value && !reserved.value
+  })
 
   const label = computed(() => {
     const w = words.value.buy
-    if (unpaid.value) return isPayable(unpaid.value, live.now) ? w.pay : words.value.orders.payLate
-    if (live.isBlocked) return w.blocked
-    if (attempt.value) return attempts.repeated.has(attempt.value.key) ? w.repeating : w.pending
-    if (reserved.value) return words.value.orders.state.reserved
-    if (heldUnits.value > 0) return w.yours(heldUnits.value)
-    if (phase.value === 'closed') return w.closed
-    if (sale().paused) return w.paused
-    if (phase.value === 'upcoming') return w.opensIn(countdown(sale().opens_at - live.now))
-    if (allowed.value === 0) return w.limitReached
-    if (sale().stock === 0) return w.soldOut
-    return session.mustLogIn ? w.logIn : w.buy
+    switch (step.value) {
+      case 'sending':
+        return attempts.repeated.has(attempt.value?.key ?? '') ? w.repeating : w.steps.sending
+      case 'upcoming':
+        return w.opensIn(countdown(sale().opens_at - live.now))
+      case 'paid':
+        return w.yours(heldUnits.value)
+      default:
+        return w.steps[step.value]
+    }
   })
 
   /** A key of all outcomes in this sale. When it changes, the buttons change their meaning. */
@@ -95,7 +121,7 @@ export function useBuyButton(sale: () => Sale) {
   const guarded = useClickGuard(() => outcomes.value, GUARD_MS, APPEAR_GUARD_MS)
 
   return {
-    phase,
+    step,
     attempt,
     refusal,
     dismiss,
