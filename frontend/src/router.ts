@@ -61,12 +61,25 @@ export function isSheetOpen(name: SheetName): boolean {
   return router.currentRoute.value.name === name
 }
 
+/** A sheet closes: `requested` until the end of the task, then `leaving` until the browser has gone back. */
+let closing: 'requested' | 'leaving' | undefined
+/** Opens the next sheet when the browser has gone back. */
+let openNext: (() => void) | undefined
+
+router.afterEach(() => {
+  closing = undefined
+  openNext?.()
+})
+
 /** Opens a sheet over the displayed page, so that Back closes it. It replaces another open sheet. */
 export function openSheet(
   name: SheetName,
   params: Record<string, string> = {},
   query: Record<string, string> = {},
 ): void {
+  openNext = closing === 'leaving' ? () => openSheet(name, params, query) : undefined
+  if (openNext) return
+  closing = undefined // the new sheet replaces the one that closes
   const route = router.currentRoute.value
   const isOverSheet = route.meta.sheet !== undefined
   const below = isOverSheet ? opener() : route.fullPath
@@ -75,14 +88,19 @@ export function openSheet(
     params,
     query,
     replace: isOverSheet,
-    ...(below ? { state: { opener: below } } : {}),
+    ...(below === undefined ? {} : { state: { opener: below } }),
   })
 }
 
 /** Closes the sheet if it is open. */
 export function closeSheet(name: SheetName): void {
-  if (!isSheetOpen(name)) return
-  if (opener() !== undefined) return router.back()
-  const { meta, params } = router.currentRoute.value
-  void router.replace({ name: meta.sheet ?? 'home', params })
+  if (!isSheetOpen(name) || closing) return
+  closing = 'requested'
+  queueMicrotask(() => {
+    if (closing !== 'requested') return
+    closing = 'leaving'
+    if (opener() !== undefined) return router.back()
+    const { meta, params } = router.currentRoute.value
+    void router.replace({ name: meta.sheet ?? 'home', params })
+  })
 }

@@ -24,7 +24,10 @@ export function beforeLang(load: LoadTexts): void {
 /** The shopper's settings, stored in this browser. */
 export const usePreferences = defineStore('preferences', () => {
   /** The server sends the page in the browser's language. */
-  const browserLang: Lang = document.documentElement.lang.startsWith('zh') ? 'zh' : 'en'
+  // The server sets the language of the shopper's page from Accept-Language.
+  const browserLang: Lang = (document.documentElement.lang || navigator.language).startsWith('zh')
+    ? 'zh'
+    : 'en'
   const storedLang = (): Lang => readOneOf('lang', ['en', 'zh']) ?? browserLang
   const storedTheme = (): Theme | undefined => readOneOf('theme', ['light', 'dark'])
   const lang = ref(storedLang())
