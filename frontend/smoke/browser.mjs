@@ -48,6 +48,12 @@ export const soon = (locator, state = 'visible') => locator.waitFor({ state })
 /** Waits until the page is connected. */
 export const live = (page) => soon(page.locator('.live.on'))
 
+/** Returns from another page to the slots. */
+export async function toShop(page) {
+  await page.locator('header .home').click()
+  await soon(page.locator('[data-sale]').first())
+}
+
 /** Clicks Buy on the last card until an order exists, and returns its id. Other shoppers may take a unit first. */
 export async function buy(page, cards = page.locator('[data-sale]')) {
   const order = page.locator('[data-order][data-state="pending"]').first()

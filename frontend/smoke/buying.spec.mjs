@@ -1,4 +1,4 @@
-import { expectNoProblems, live, reviewPage, soon } from './browser.mjs'
+import { expectNoProblems, live, reviewPage, soon, toShop } from './browser.mjs'
 import { desktopLight, phoneDark, test } from './fixtures.mjs'
 
 test.use({ settings: { GUEST_LOGIN: 'false' } })
@@ -52,8 +52,8 @@ test('buying, login', async ({ open, shop }) => {
     await logIn()
     await soon(page.locator('[data-action="pay"]'))
     await page.locator('.bag').click()
-    await soon(dialog.locator('[data-order]').first())
-    const orders = await dialog.locator('[data-order]').count()
+    await soon(page.locator('main [data-order]').first())
+    const orders = await page.locator('main [data-order]').count()
     if (orders !== 1) throw new Error(`got ${orders} orders, want 1`)
   })
   await test.step('reports no errors', () => {
@@ -114,7 +114,7 @@ for (const look of [desktopLight, phoneDark])
     if (onPhone) {
       await test.step('after the payment the page shows the address and the next step', async () => {
         await page.getByRole('button', { name: 'Pay', exact: true }).click()
-        await page.waitForURL(`${base}/`)
+        await page.waitForURL(/\/order\/\d+$/)
         await soon(order.and(page.locator('[data-state="paid"]')))
         await soon(order.getByText('We ship to Li Lei, 13800000000, 1 Main Street.'))
         await shoot('paid')
@@ -149,6 +149,7 @@ for (const look of [desktopLight, phoneDark])
       shipsIsKnown = false
       await page.evaluate(() => localStorage.removeItem('stampede.address'))
       await page.reload()
+      if (onPhone) await toShop(page)
       await live(page)
       const bought = await buyFirst()
       await bought.locator('[data-action="pay"][aria-disabled="false"]').click()

@@ -133,7 +133,7 @@ for (const look of [phoneDark, desktopLight])
     })
     await test.step('a dialog shows a lost network at its end, and its content stays in place', async () => {
       const dialog = page.locator('dialog[open]')
-      await page.locator(size === 'phone' ? '.bag' : '.address').click()
+      await page.locator(size === 'phone' ? '.account' : '.address').click()
       await soon(dialog)
       await dialog.evaluate((element) => Promise.all(element.getAnimations().map(({ finished }) => finished)))
       const place = () =>

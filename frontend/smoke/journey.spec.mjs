@@ -8,9 +8,7 @@ for (const look of [desktopLight, { ...phoneDark, lang: 'zh' }])
     const page = await open(base, { ...look, motion: theme === 'light' ? 'no-preference' : 'reduce' })
     const openOrders = async () => size === 'phone' && page.locator('.bag').click()
     const shown = (id, state) =>
-      page
-        .locator(size === 'phone' ? 'dialog[open]' : '.rail')
-        .locator(`[data-order="${id}"][data-state="${state}"]`)
+      page.locator(size === 'phone' ? 'main' : '.rail').locator(`[data-order="${id}"][data-state="${state}"]`)
     let id
 
     await test.step('connects and shows an open sale', async () => {
@@ -44,7 +42,6 @@ for (const look of [desktopLight, { ...phoneDark, lang: 'zh' }])
     await test.step('shows the order after a reload, and cancels it', async () => {
       await page.reload()
       await live(page)
-      await openOrders()
       await shown(id, 'pending')
         .getByRole('button', { name: /cancel|取消/i })
         .click()

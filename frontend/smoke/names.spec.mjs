@@ -1,4 +1,4 @@
-import { buy, expectNoProblems, live, reviewPage, soon, until } from './browser.mjs'
+import { buy, expectNoProblems, live, reviewPage, soon, toShop, until } from './browser.mjs'
 import { desktopLight, phoneDark, test } from './fixtures.mjs'
 import { Operator } from './console.mjs'
 
@@ -18,8 +18,8 @@ for (const look of [desktopLight, phoneDark])
   test(`names, ${look.size}`, async ({ open, busy: base }) => {
     const page = await open(base, { ...look, lang: 'zh' })
     const cards = page.locator('[data-sale]')
-    const sheet = page.locator('dialog[open] [data-details]')
-    const orders = look.size === 'phone' ? page.locator('dialog[open]') : page.locator('.rail')
+    const sheet = page.locator('[data-details]')
+    const orders = look.size === 'phone' ? page.locator('main') : page.locator('.rail')
 
     const expectCards = async (lang) => {
       expectLang(lang, 'product', await cards.locator('h3').allInnerTexts())
@@ -34,13 +34,12 @@ for (const look of [desktopLight, phoneDark])
       await soon(orders.getByText(lang === 'zh' ? /^你是 游客 \d+$/ : /^You are Guest \d+$/))
     }
     const expectDetails = async (lang) => {
-      await cards.first().locator('h3 button').click()
+      await cards.first().locator('h3 a').click()
       await soon(sheet.locator('.markup'))
       for (const part of ['h2', '.category', '.markup', '.rules'])
         expectLang(lang, part, await sheet.locator(part).allInnerTexts())
       await reviewPage(page, `names-details-${look.size}-${lang}`)
-      await page.keyboard.press('Escape')
-      await soon(sheet, 'detached')
+      await toShop(page)
     }
 
     await test.step('cards and details are Chinese on a Chinese page', async () => {
@@ -60,7 +59,7 @@ for (const look of [desktopLight, phoneDark])
       }
       await expectOrders('zh')
       await reviewPage(page, `names-orders-${look.size}-zh`)
-      // On a phone, the sheet covers the button. All texts change with the preference, not with a request.
+      // On a phone, the button is in a sheet. All texts change with the preference, not with a request.
       await page.context().setOffline(true)
       await page.locator('header .lang').dispatchEvent('click')
       await soon(page.locator('html[lang=en]'))
@@ -68,7 +67,7 @@ for (const look of [desktopLight, phoneDark])
       await page.context().setOffline(false)
       await live(page)
       await reviewPage(page, `names-orders-${look.size}-en`)
-      if (look.size === 'phone') await page.keyboard.press('Escape')
+      if (look.size === 'phone') await toShop(page)
       await expectCards('en')
       await expectDetails('en')
     })

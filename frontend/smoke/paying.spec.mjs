@@ -43,7 +43,7 @@ class Visit {
   }
 
   get orders() {
-    return this.page.locator(this.size === 'phone' ? 'dialog[open] [data-order]' : '.rail [data-order]')
+    return this.page.locator(this.size === 'phone' ? 'main [data-order]' : '.rail [data-order]')
   }
 
   /** The displayed order, optionally only in the given state. */
@@ -120,12 +120,14 @@ class Visit {
       await test.step('the page shows the paid order after the order event', () =>
         this.order(id, 'paid').waitFor())
     }
-    await test.step('the cashier returns to the shop, and the order list shows the order as paid', async () => {
+    await test.step('the cashier returns to the order, which is paid; Back leads to the shop', async () => {
       await leave()
-      await cashier.waitForURL(`${base}/`)
+      await cashier.waitForURL(`${base}/order/${id}`)
       const there = cashier.locator(`[data-order="${id}"][data-state="paid"]`).filter({ visible: true })
       await there.first().waitFor()
       await this.checkPage(cashier, 'back')
+      await cashier.goBack()
+      await soon(cashier.locator('[data-sale]').first())
       if (cashier !== this.page) await cashier.close()
     })
   }

@@ -1,4 +1,4 @@
-import { ADDRESS, buy, expectNoSideways, live, reviewPage, soon, takeShot } from './browser.mjs'
+import { ADDRESS, buy, expectNoSideways, live, reviewPage, soon, takeShot, toShop } from './browser.mjs'
 import { test } from './fixtures.mjs'
 
 const phone = { size: 'phone', viewport: { width: 320, height: 568 } }
@@ -17,7 +17,7 @@ for (const theme of ['light', 'dark'])
     const page = await ready(open, base, { ...phone, theme })
     await test.step('the page fits', async () => {
       await reviewPage(page, `screens-320-${theme}`)
-      const controls = await page.locator('header button:visible').count()
+      const controls = await page.locator('header :is(button, .bag):visible').count()
       if (controls > 4) throw new Error(`the header has ${controls} controls`)
       const bag = await page.locator('.bag').boundingBox()
       if (bag.x + bag.width > 320) throw new Error(`My orders ends at ${bag.x + bag.width} px`)
@@ -49,8 +49,8 @@ for (const [size, width] of [
     await expectNoSideways(page)
     await expectTextsFit(page)
     await takeShot(page, `screens-large-${width}`)
-    await page.locator('[data-sale] h3 button').first().click()
-    await soon(page.locator('dialog[open] [data-action]'))
+    await page.locator('[data-sale] h3 a').first().click()
+    await soon(page.locator('[data-details] [data-action]'))
     await expectNoSideways(page)
     await takeShot(page, `screens-large-sale-${width}`)
   })
@@ -103,11 +103,11 @@ for (const viewport of [
       if (y + height > viewport.height) throw new Error(`Buy ends at ${y + height} px`)
     })
     await test.step('a sheet is usable', async () => {
-      const width = () => page.locator('#sales').evaluate((main) => main.getBoundingClientRect().width)
+      const width = () => page.locator('main').evaluate((main) => main.getBoundingClientRect().width)
       const before = await width()
-      await page.locator('[data-sale] h3 button').first().click()
+      await page.locator('.account').click()
       const dialog = page.locator('dialog[open]')
-      await soon(dialog.locator('[data-action]'))
+      await soon(dialog.locator('[name=password]'))
       if ((await width()) !== before) throw new Error('the page behind the sheet changed its width')
       const { overflow, scrollbarGutter } = await page.evaluate(() => {
         const style = getComputedStyle(document.documentElement)
@@ -117,9 +117,15 @@ for (const viewport of [
         throw new Error(`the page behind the sheet scrolls: ${overflow} ${scrollbarGutter}`)
       await dialog.evaluate((element) => element.scrollTo(0, element.scrollHeight))
       await expectOnTop(dialog.locator('.close'))
-      await expectOnTop(dialog.locator('[data-action]'))
-      await reviewPage(page, `screens-sale-${viewport.width}x${viewport.height}`)
       await page.keyboard.press('Escape')
+    })
+    await test.step('the sale page shows its main button', async () => {
+      await page.locator('[data-sale] h3 a').first().click()
+      await soon(page.locator('[data-details] .markup'))
+      await page.locator('[data-details] [data-action]').scrollIntoViewIfNeeded()
+      await expectOnTop(page.locator('[data-details] [data-action]'))
+      await reviewPage(page, `screens-sale-${viewport.width}x${viewport.height}`)
+      await toShop(page)
     })
     await test.step('Pay opens the cashier', async () => {
       await buy(page)
@@ -146,11 +152,11 @@ test(`screens: targets have ${TARGET} px`, async ({ open, quiet: base }) => {
     orders: async () => {
       await buy(page)
       await page.locator('.bag').click()
-      await soon(dialog.locator('[data-order] .pay'))
+      await soon(page.locator('main [data-order] .pay'))
     },
     sale: async () => {
-      await page.locator('[data-sale] h3 button').last().click()
-      await soon(dialog.locator('[data-action]'))
+      await page.locator('[data-sale] h3 a').last().click()
+      await soon(page.locator('[data-details] [data-action]'))
     },
     account: async () => {
       await page.locator('.account').click()
@@ -173,7 +179,9 @@ test(`screens: targets have ${TARGET} px`, async ({ open, quiet: base }) => {
       const small = await page.evaluate((least) => {
         const top = document.querySelector('dialog[open]') ?? document
         const controls = [
-          ...top.querySelectorAll('button, input, select, textarea, summary, [role="button"]'),
+          ...top.querySelectorAll(
+            'button, .button, .bag, .button-plain, input, select, textarea, summary, [role="button"]',
+          ),
         ]
         return controls
           .filter((control) => control.checkVisibility({ visibilityProperty: true }))
@@ -186,7 +194,8 @@ test(`screens: targets have ${TARGET} px`, async ({ open, quiet: base }) => {
       }, TARGET)
       if (small.length > 0) throw new Error([...new Set(small)].join('\n'))
     })
-    await page.keyboard.press('Escape')
+    if (await dialog.count()) await page.keyboard.press('Escape')
+    else if (name !== 'page') await toShop(page)
     await soon(dialog, 'hidden')
   }
 })

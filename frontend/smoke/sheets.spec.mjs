@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { live, soon } from './browser.mjs'
+import { live, soon, toShop } from './browser.mjs'
 import { test } from './fixtures.mjs'
 import { stampede } from './program.mjs'
 
@@ -58,10 +58,10 @@ async function visit(open, base, { width, height, ...look }) {
   await soon(dialog)
   await take('text')
   await close()
-  await page.locator('[data-sale] h3 button').first().click()
-  await soon(dialog.locator('[data-details]'))
+  await page.locator('[data-sale] h3 a').first().click()
+  await soon(page.locator('[data-details] .markup'))
   await take('details')
-  await close()
+  await toShop(page)
   await settings()
   await take('settings')
   await close()
@@ -102,7 +102,10 @@ async function visit(open, base, { width, height, ...look }) {
   await orders()
   await soon(page.locator('[data-order]').filter({ visible: true }))
   await take('orders')
-  await close()
+  await page.locator('[data-order] h3 a').filter({ visible: true }).first().click()
+  await soon(page.locator('[data-step]').first())
+  await take('order')
+  await toShop(page)
   await page.locator('nav .upcoming').first().click()
   await page.evaluate(() => scrollTo(0, 0))
   await take('upcoming')

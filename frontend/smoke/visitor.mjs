@@ -1,4 +1,4 @@
-import { LIMIT_MS, buy, live, soon, until } from './browser.mjs'
+import { LIMIT_MS, buy, live, soon, toShop, until } from './browser.mjs'
 
 /** A browser context, and the actions of its user. */
 export class Visitor {
@@ -71,9 +71,9 @@ export class Visitor {
   /** Checks that the order is listed: beside the page, or in the drawer on a phone. */
   async shows(order) {
     if (this.size === 'phone') await this.page.locator('.bag').click()
-    const place = this.size === 'phone' ? 'dialog[open]' : '.rail'
+    const place = this.size === 'phone' ? 'main' : '.rail'
     await soon(this.page.locator(`${place} [data-order="${order}"]`))
-    if (this.size === 'phone') await this.page.keyboard.press('Escape')
+    if (this.size === 'phone') await toShop(this.page)
   }
 }
 
