@@ -56,6 +56,8 @@ const window = { phase, opens_at: number, closes_at: number }
 const counters = { stock: number, held: number, sold: number, done: number, rate: number, watching: number }
 
 const slot = object<Slot>({ id, ...window, sales: number })
+const slots = object<{ slots: readonly Slot[] }>({ slots: list(slot) })
+export const parseSlots = (value: unknown): readonly Slot[] => parse(slots, value).slots
 
 const productTexts = record(
   object<ProductText>({

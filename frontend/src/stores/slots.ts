@@ -1,4 +1,4 @@
-import { computed, ref } from 'vue'
+import { computed, ref, shallowRef } from 'vue'
 import type { Phase, Slot } from '../protocol/types'
 import { defineStore } from './define'
 import { useLive } from './live'
@@ -31,11 +31,20 @@ export const useSlots = defineStore('slots', () => {
   /** The displayed slot: at first the current one, then the shopper's choice. */
   const chosen = ref<string>()
 
+  /** The slots of another day that the shopper has selected; undefined: today. */
+  const otherDay = shallowRef<readonly Slot[]>()
+  /** The slots to select from. */
+  const offered = computed(() => otherDay.value ?? day.value)
+
   const current = computed(() => currentSlot(day.value, live.now))
-  const shown = computed(() => day.value.find((slot) => slot.id === chosen.value) ?? current.value)
+  const shown = computed(
+    () =>
+      offered.value.find((slot) => slot.id === chosen.value) ??
+      (otherDay.value ? otherDay.value[0] : current.value),
+  )
   /** The current slot, if the displayed slot has ended; undefined before that, and after the last slot. */
   const next = computed(() => {
-    const ended = shown.value && phaseAt(shown.value, live.now) === 'closed'
+    const ended = !otherDay.value && shown.value && phaseAt(shown.value, live.now) === 'closed'
     return ended && current.value && phaseAt(current.value, live.now) !== 'closed' ? current.value : undefined
   })
 
@@ -57,6 +66,11 @@ export const useSlots = defineStore('slots', () => {
     replace([...slots.value.filter((other) => other.id !== slot.id), slot])
   }
 
+  /** Shows the slots of another day; undefined: of today. */
+  function showDay(slotsOfDay: readonly Slot[] | undefined): void {
+    otherDay.value = slotsOfDay
+  }
+
   function choose(id: string): void {
     chosen.value = id
   }
@@ -71,5 +85,18 @@ export const useSlots = defineStore('slots', () => {
     chosen.value = undefined
   }
 
-  return { slots: day, known: asReadonly(known), current, shown, next, replace, change, choose, end, reset }
+  return {
+    slots: day,
+    offered,
+    known: asReadonly(known),
+    current,
+    shown,
+    next,
+    replace,
+    change,
+    showDay,
+    choose,
+    end,
+    reset,
+  }
 })

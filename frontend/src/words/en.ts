@@ -27,6 +27,18 @@ export const en = {
     closesIn: 'Closes in',
     closedAt: (time: string) => `Closed at ${time}`,
   },
+  filter: {
+    open: 'Filter and sort',
+    day: 'Day',
+    category: 'Category',
+    all: 'All',
+    search: 'Search',
+    sort: 'Sort by',
+    sorts: { default: 'Recommended', price: 'Lowest price', discount: 'Highest discount' },
+    none: 'No sale matches.',
+    reset: 'Show all',
+    emptyDay: 'No sales on this day.',
+  },
   rates: {
     label: 'Recent orders per second',
     rate: 'orders per second',

@@ -25,6 +25,18 @@ export const zh: Words = {
     closesIn: '距结束',
     closedAt: (time) => `已于 ${time} 结束`,
   },
+  filter: {
+    open: '筛选和排序',
+    day: '日期',
+    category: '分类',
+    all: '全部',
+    search: '搜索',
+    sort: '排序',
+    sorts: { default: '推荐', price: '价格最低', discount: '折扣最大' },
+    none: '没有符合条件的商品。',
+    reset: '显示全部',
+    emptyDay: '这一天没有秒杀。',
+  },
   rates: {
     label: '最近每秒订单数',
     rate: '单/秒',
