@@ -123,8 +123,6 @@ export const en = {
     noAddress: 'You can add your delivery address now.',
     others: 'Other sales that are open now',
     numbers: {
-      stock: 'left',
-      held: 'unpaid',
       sold: 'sold',
       minute: 'taken in the last minute',
       watching: 'watching',

@@ -119,8 +119,6 @@ export const zh: Words = {
     noAddress: '现在就可以填写收货地址。',
     others: '其他正在抢购的商品',
     numbers: {
-      stock: '剩余',
-      held: '待支付',
       sold: '已售',
       minute: '最近一分钟被抢',
       watching: '人在看',
