@@ -5,7 +5,7 @@ import { shoppersOnly } from './bundles.ts'
 const server = '127.0.0.1:8080'
 
 export default defineConfig({
-  plugins: [vue(), shoppersOnly()],
+  plugins: [vue({ features: { optionsAPI: false } }), shoppersOnly()],
   server: {
     fs: { allow: ['.', '../deploy/RUNBOOK.md'] }, // the console shows the runbook
     proxy: {
@@ -20,8 +20,18 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     manifest: true,
-    // One file with all that the entry imports: it compresses better than parts by their later users.
-    rolldownOptions: { output: { codeSplitting: { groups: [{ name: 'shop', tags: ['$initial'] }] } } },
+    rolldownOptions: {
+      output: {
+        codeSplitting: {
+          groups: [
+            // One file with all that the entry imports: it compresses better than parts by their later users.
+            { name: 'shop', tags: ['$initial'] },
+            // The modules that cards and the sale page share, with their imports.
+            { name: 'sale', test: /\/(BuyPanel|SalePrice|StockBar)\.vue$/ },
+          ],
+        },
+      },
+    },
   },
   test: {
     setupFiles: ['src/testing/words.ts'],

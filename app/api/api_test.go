@@ -334,7 +334,7 @@ func TestConsolePathsReturnConsole(t *testing.T) {
 		s.want(got, 200, "<p>console</p>")
 		for header, want := range map[string]string{
 			"Content-Type": "text/html", "Cache-Control": "no-cache", "X-Robots-Tag": "noindex",
-			"Content-Security-Policy": "require-trusted-types-for 'script'; trusted-types vue",
+			"Content-Security-Policy": "require-trusted-types-for 'script'; trusted-types vue markup",
 		} {
 			if !strings.Contains(got.header.Get(header), want) {
 				t.Errorf("%s: %s: got %q, want %q", path, header, got.header.Get(header), want)

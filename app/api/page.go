@@ -233,9 +233,9 @@ func (p *page) console(c *fiber.Ctx) *file {
 	return f
 }
 
-// consolePolicy returns the policy of the page and adds trusted types, so that only templates of the framework create
-// HTML. Operators have many rights and see texts of other users, so injected HTML would be
-// dangerous.
+// consolePolicy returns the policy of the page and adds trusted types, so that only templates of the framework and the
+// parser of descriptions (policy "markup") create HTML. Operators have many rights and see texts of other users, so
+// injected HTML would be dangerous.
 func consolePolicy(host string) string {
-	return policy(host) + "; require-trusted-types-for 'script'; trusted-types vue"
+	return policy(host) + "; require-trusted-types-for 'script'; trusted-types vue markup"
 }

@@ -21,22 +21,19 @@ import { openBuying } from './buying'
 import { openDelivery } from './delivery'
 import { openDisplayClock } from './displayclock'
 import { LOST } from './explain'
+import { openLazyPassing } from './lazypassing'
 import { openLoginBuy } from './loginbuy'
 import { openOrdering } from './ordering'
 import { openOutcomes } from './outcomes'
-import { openPassing } from './passing'
+import type { Passing } from './passing'
 import { openPaying, type PayCode } from './paying'
 import { openReceiving } from './receiving'
 import { openSignIn } from './signin'
 import { openWatching } from './watching'
 
 /** The actions of a shopper. The stores hold the displayed data. */
-export interface Shop {
+export interface Shop extends Pick<Passing, 'getReady' | 'challenge'> {
   buy(sale: string, qty: number): void
-  /** Gets the pass of a sale with a captcha before the opening. */
-  getReady(sale: string): Promise<void>
-  /** The actions on the displayed challenge. */
-  challenge: { answer(text: string): void; other(): void; giveUp(): void }
   cancel(order: Order): Promise<void>
   cancelling: Readonly<Ref<ReadonlySet<string>>>
   pay(order: Order): Promise<void>
@@ -169,7 +166,7 @@ function startShop(dial: () => Wire): Omit<Shop, 'close'> {
   const announcing = openAnnouncing()
   const watching = openWatching(socket)
   const ordering = openOrdering(socket)
-  const passing = openPassing(socket)
+  const passing = openLazyPassing(socket)
   const buying = openBuying(socket, passing.obtain)
   const { loggedIn } = openLoginBuy(buying.buy)
   const paying = openPaying(socket)

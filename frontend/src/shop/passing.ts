@@ -33,11 +33,20 @@ interface Job {
   control: AbortController
 }
 
+export interface Passing {
+  /** Gets a pass for a buy with the shopper's help; false if the shopper gave up. */
+  obtain(sale: string): Promise<boolean>
+  /** Gets the pass of a sale with a captcha before the opening. */
+  getReady(sale: string): Promise<void>
+  /** The actions on the displayed challenge. */
+  challenge: { answer(text: string): void; other(): void; giveUp(): void }
+}
+
 /**
  * Obtains passes. For a visible sale without a captcha, it gets one near the opening and keeps it fresh, so that a buy
  * is one click. Captchas wait for the buy, or for the shopper's request.
  */
-export function openPassing(socket: LiveSocket) {
+export function openPassing(socket: LiveSocket): Passing {
   const live = useLive()
   const session = useSession()
   const sales = useSales()
@@ -201,13 +210,7 @@ export function openPassing(socket: LiveSocket) {
   }
 
   useInterval(CHECK_MS, check)
-  watch(
-    () => session.user?.id,
-    () => {
-      endJobs()
-      passes.clear()
-    },
-  )
+  watch(() => session.user?.id, endJobs)
   onScopeDispose(endJobs)
 
   /** Gets a pass before the buy. A rejection is only logged; the buy reports it. */
