@@ -17,6 +17,7 @@ export default ts.config(
     files: ['{smoke,docs}/**/*.mjs', '*.config.*'],
     languageOptions: { globals: { ...globals.node, ...globals.browser } },
   },
+  { files: ['sw.js'], languageOptions: { globals: globals.serviceworker } },
   {
     rules: {
       'vue/block-lang': ['error', { script: { lang: 'ts' } }],

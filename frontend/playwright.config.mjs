@@ -16,6 +16,7 @@ export default defineConfig({
     { name: 'sheets', testMatch: 'sheets.spec.mjs' },
   ],
   use: {
+    serviceWorkers: 'block', // it would load all files in each test; page.route does not see its requests
     actionTimeout: 60_000,
     navigationTimeout: 60_000,
     screenshot: 'only-on-failure',

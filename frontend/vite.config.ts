@@ -1,11 +1,12 @@
 import vue from '@vitejs/plugin-vue'
 import { defineConfig } from 'vitest/config'
 import { shoppersOnly } from './bundles.ts'
+import { serviceWorker } from './shell.ts'
 
 const server = '127.0.0.1:8080'
 
 export default defineConfig({
-  plugins: [vue({ features: { optionsAPI: false } }), shoppersOnly()],
+  plugins: [vue({ features: { optionsAPI: false } }), shoppersOnly(), serviceWorker()],
   server: {
     fs: { allow: ['.', '../deploy/RUNBOOK.md'] }, // the console shows the runbook
     proxy: {

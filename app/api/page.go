@@ -146,6 +146,9 @@ func newFile(name string, content []byte) *file {
 		cache: "no-cache", // revalidated each time, usually with 304
 		vary:  fiber.HeaderAcceptEncoding,
 	}
+	if path.Ext(name) == ".webmanifest" { // Go has no type for it
+		f.kind = "application/manifest+json"
+	}
 	if f.kind == "" {
 		f.kind = fiber.MIMEOctetStream
 	}

@@ -226,3 +226,21 @@ func TestFilesAreSentInAcceptedEncoding(t *testing.T) {
 		s.want(s.request("GET", path, ""), 404, "not_found")
 	}
 }
+
+// The files of the installed page have their types, and the browser revalidates them.
+func TestShellFilesHaveTypesAndAreRevalidated(t *testing.T) {
+	t.Parallel()
+	s := open(t, func(o *Options) {
+		o.Page = fstest.MapFS{
+			"index.html": {Data: []byte("index")}, "manifest.webmanifest": {Data: []byte("{}")}, "sw.js": {Data: []byte("0")},
+		}
+	})
+	for path, want := range map[string]string{
+		"/manifest.webmanifest": "application/manifest+json", "/sw.js": "text/javascript; charset=utf-8",
+	} {
+		got := s.request("GET", path, "").header
+		if kind, cache := got.Get("Content-Type"), got.Get("Cache-Control"); kind != want || cache != "no-cache" {
+			t.Errorf("%s: got %q and Cache-Control %q, want %q and no-cache", path, kind, cache, want)
+		}
+	}
+}

@@ -20,3 +20,11 @@ void Promise.all([
   repeated(async () => loadWords(usePreferences().lang)),
   router.isReady().then(showReturnedOrder),
 ]).then(() => app.mount('#app'))
+
+// The worker serves the shop's files without a network. It is installed after the page has loaded.
+if (import.meta.env.PROD && 'serviceWorker' in navigator)
+  window.addEventListener('load', () => {
+    navigator.serviceWorker
+      .register('/sw.js')
+      .catch((error: unknown) => console.warn('no service worker:', error))
+  })
