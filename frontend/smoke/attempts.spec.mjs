@@ -20,7 +20,8 @@ test('attempts', async ({ open, quiet }) => {
     if (frame.ev === 'order' && areHeld) return undefined
     if (later && frame.ok?.missed) frame.ok.missed = [later]
     for (const period of [...(frame.ok?.slots ?? []), ...(frame.ok?.sales ?? [])])
-      if (slot?.phase === 'closed' && [period.id, period.slot].includes(slot.id)) Object.assign(period, end(slot))
+      if (slot?.phase === 'closed' && [period.id, period.slot].includes(slot.id))
+        Object.assign(period, end(slot))
     slot ??= frame.ok?.slots?.find(({ phase }) => phase === 'open')
     return frame
   })
