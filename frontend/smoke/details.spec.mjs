@@ -1,44 +1,67 @@
-import { expectNoProblems, reviewPage, soon, takeShot } from './browser.mjs'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expectNoProblems, live, reviewPage, soon, takeShot } from './browser.mjs'
 import { desktopDark, phoneLight, test } from './fixtures.mjs'
 
+const DESCRIPTION =
+  '<p>Made to be used <strong>every day</strong>.</p><ul><li>Spare parts for ten years</li></ul>' +
+  '<p>More at <a href="https://maker.example/">the maker</a>.</p>'
+const RULES = 'Returns within seven days.'
 const HOSTILE =
   '<p onclick="pwned=1">Plain <img src=x onerror="globalThis.pwned=2"><script>globalThis.pwned=3</script>words' +
   '<a href="javascript:globalThis.pwned=4"> and no link</a></p><svg onload="globalThis.pwned=5"></svg>'
 
-const sheetOf = (page) => page.locator('dialog[open] [data-details]')
+const DETAILS = '**/api/v1/sales/*'
+const detailsOf = (page) => page.locator('[data-details]')
 
-async function begin(open, standIn, look) {
-  const page = await open(standIn.base, look)
-  const card = page.locator('[data-sale]').first()
-  await soon(card)
-  return { page, card, name: card.locator('h3 button') }
+/** Sells a product with three pictures, a description and rules. */
+async function sellPictured(shop, page) {
+  const fields = { name: 'Pot', 'list-price': '99', description: DESCRIPTION, rules: RULES }
+  const flags = Object.entries(fields).map(([name, value]) => `--${name}=${value}`)
+  const product = JSON.parse(await shop.run(['product', 'create', ...flags, '--no-ships', '--json']))
+  const files = []
+  for (const colour of ['red', 'green', 'blue']) {
+    await page.setContent(`<body style="background: ${colour}">`)
+    files.push(join(shop.data, `${colour}.png`))
+    await writeFile(files.at(-1), await page.screenshot())
+  }
+  await shop.run(['product', 'image', product.id, ...files, '--alt=Red pot,Green pot,Blue pot'])
+  await shop.sell(product.id, '--price', '9', '--stock', '9', '--limit', '1')
 }
 
-/** The sheet with the pictures, description and rules of a product, on the stand-in server. */
+/** The page with the pictures, description and rules of a product. */
 for (const look of [phoneLight, { ...desktopDark, lang: 'zh' }])
-  test(`details, ${look.size}`, async ({ open, standIn }) => {
+  test(`details, ${look.size}`, async ({ open, shop }) => {
     const { size, theme } = look
-    const { page, card, name } = await begin(open, standIn, look)
-    const sheet = sheetOf(page)
-    const strip = sheet.locator('.strip')
-    const current = sheet.locator('.pictures [aria-current]')
+    const page = await open('about:blank', look)
+    await sellPictured(shop, page)
+    let requests = 0
+    page.on('request', (request) => {
+      if (request.url().includes('/api/v1/sales/')) requests++
+    })
+    await page.goto(shop.base)
+    await live(page)
+    const card = page.locator('[data-sale]').first()
+    const details = detailsOf(page)
+    const strip = details.locator('.strip')
+    const current = details.locator('.pictures [aria-current]')
     const turnedTo = (n) =>
       page.waitForFunction(
         ([n]) => {
-          const strip = document.querySelector('dialog[open] .strip')
+          const strip = document.querySelector('[data-details] .strip')
           const at = strip.scrollLeft / strip.clientWidth
-          const marks = [...document.querySelectorAll('dialog[open] .pictures button')]
+          const marks = [...document.querySelectorAll('[data-details] .pictures button')]
           return Math.abs(at - n) < 0.02 && marks.findIndex((mark) => mark.ariaCurrent === 'true') === n
         },
         [n],
       )
 
     await test.step('the Enter key on the name opens them', async () => {
-      await name.focus()
+      await card.locator('h3 a').focus()
       await page.keyboard.press('Enter')
-      await soon(sheet.getByText('Spare parts for ten'))
-      await soon(sheet.getByText('Returns within seven days'))
-      const link = sheet.locator('.markup a')
+      await soon(details.getByText('Spare parts for ten'))
+      await soon(details.getByText('Returns within seven days'))
+      const link = details.locator('.markup a')
       if ((await link.getAttribute('rel')) !== 'nofollow noopener')
         throw new Error('the link sends a referrer')
     })
@@ -50,7 +73,7 @@ for (const look of [phoneLight, { ...desktopDark, lang: 'zh' }])
       })
       if (broken.length > 0 || (await strip.locator('img').count()) !== 3)
         throw new Error(`broken: ${broken}`)
-      await sheet.locator('.pictures button').nth(2).click()
+      await details.locator('.pictures button').nth(2).click()
       await turnedTo(2)
       await strip.focus()
       await page.keyboard.press('ArrowLeft')
@@ -60,37 +83,45 @@ for (const look of [phoneLight, { ...desktopDark, lang: 'zh' }])
     })
     await test.step('are accessible and fit', () => reviewPage(page, `details-${size}-${theme}`))
     await test.step('offer the Buy button, which creates an order', async () => {
-      await sheet.locator('[data-action="buy"]').click()
-      await soon(sheet.locator('[data-action="pay"]'))
+      await details.locator('[data-action="buy"]').click()
+      await soon(details.locator('[data-action="pay"]'))
       await takeShot(page, `details-${size}-${theme}-bought`)
     })
-    await test.step('close with Escape, and restore the focus', async () => {
-      await page.keyboard.press('Escape')
-      await soon(sheet, 'detached')
-      await page.waitForFunction(() => document.activeElement?.closest('[data-sale] h3'))
+    await test.step('close with Back, and the focus moves to the cards', async () => {
+      await page.goBack()
+      await soon(details, 'detached')
+      await soon(card)
+      await page.waitForFunction(() => document.activeElement.matches('main'))
     })
     await test.step('open with a click on the picture, and are not requested again', async () => {
-      standIn.lostDetails = 1
       await card.locator('.picture').click()
-      await soon(sheet.getByText('Spare parts for ten'))
-      if (standIn.lostDetails !== 1) throw new Error('the details were requested again')
-      await page.keyboard.press('Escape')
+      await soon(details.getByText('Spare parts for ten'))
+      if (requests !== 1) throw new Error(`got ${requests} requests for details, want 1`)
     })
     await test.step('report no errors', () => expectNoProblems(page))
   })
 
 /** Details that fail to load, and a description with scripts. */
-test('bad details', async ({ open, standIn }) => {
-  const { page, name } = await begin(open, standIn)
-  const sheet = sheetOf(page)
-  standIn.lostDetails = 1
-  standIn.shop.description = HOSTILE
+test('bad details', async ({ open, quiet }) => {
+  const page = await open(quiet)
+  const details = detailsOf(page)
+  await live(page)
   await test.step('details that fail to load can be requested again', async () => {
-    await name.click()
-    await soon(sheet.getByRole('alert'))
+    await page.route(DETAILS, (route) => route.fulfill({ status: 503 }))
+    await page.locator('[data-sale] h3 a').first().click()
+    await soon(details.getByRole('alert'))
     page.problems = [] // the browser logs the failure
-    await sheet.getByRole('button', { name: 'Try again' }).click()
-    await soon(sheet.getByText('Plain words and no link'))
+    await page.unroute(DETAILS)
+    // The server removes scripts when it stores a description.
+    await page.route(DETAILS, async (route) => {
+      const response = await route.fetch()
+      const sale = await response.json()
+      sale.description = HOSTILE
+      delete sale.product.texts
+      await route.fulfill({ response, json: sale })
+    })
+    await details.getByRole('button', { name: 'Try again' }).click()
+    await soon(details.getByText('Plain words and no link'))
   })
   await test.step('scripts in the stored description are removed', async () => {
     const made = await page.evaluate(() => ({
@@ -103,11 +134,11 @@ test('bad details', async ({ open, standIn }) => {
   })
 })
 
-/** The details sheet on any server. */
+/** The details on any server. */
 test('details of a real shop have its description and rules', async ({ open, busy }) => {
   const page = await open(busy)
-  await page.locator('[data-sale] h3 button').first().click()
-  await soon(sheetOf(page).locator('.rules'))
-  await soon(sheetOf(page).locator('.markup'))
+  await page.locator('[data-sale] h3 a').first().click()
+  await soon(detailsOf(page).locator('.rules'))
+  await soon(detailsOf(page).locator('.markup'))
   expectNoProblems(page)
 })

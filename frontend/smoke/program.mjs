@@ -42,6 +42,7 @@ export class EmptyShop {
       let output = ''
       const onOutput = (text) => {
         output += text
+        shop.redis ??= /redis=(\S+)/.exec(output)?.[1]
         const [, address] = /msg=open address=(\S+)/.exec(output) ?? []
         if (address) resolve(`http://${address}`)
       }
@@ -57,13 +58,16 @@ export class EmptyShop {
     return stampede(this.data, args, input, { STAMPEDE_URL: this.base, STAMPEDE_TOKEN: this.token })
   }
 
-  /** Adds a sale of a product that is open for an hour; `terms` are further flags of the command. */
+  /** Adds a sale of a product to a slot of an hour, and returns its id; `terms` are further flags of the command. */
   async sell(product, ...terms) {
+    this.slot ??= await this.#addSlot()
+    const sale = ['sale', 'create', '--product', product, '--slot', this.slot, '--json', ...terms]
+    return JSON.parse(await this.run(sale)).id
+  }
+
+  async #addSlot() {
     const [opens, closes] = [0, 3_600_000].map((ms) => localTime(Date.now() + ms))
-    const slot = JSON.parse(
-      await this.run(['slot', 'create', '--opens', opens, '--closes', closes, '--json']),
-    )
-    await this.run(['sale', 'create', '--product', product, '--slot', slot.id, ...terms])
+    return JSON.parse(await this.run(['slot', 'create', '--opens', opens, '--closes', closes, '--json'])).id
   }
 
   async stop() {

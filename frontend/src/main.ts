@@ -14,12 +14,12 @@ import './styles/forced.css'
 import { loadWords } from './words'
 
 reloadAfterDeployment()
-const app = createApp(App).use(router).use(shopPlugin)
+const app = createApp(App).use(router)
 // Not a top-level await: the texts import parts of this module's chunk, which would wait for itself.
 void Promise.all([
   repeated(async () => loadWords(usePreferences().lang)),
   router.isReady().then(showReturnedOrder),
-]).then(() => app.mount('#app'))
+]).then(() => app.use(shopPlugin).mount('#app')) // the shop shows texts of earlier attempts at once
 
 // The worker serves the shop's files without a network. It is installed after the page has loaded.
 if (import.meta.env.PROD && 'serviceWorker' in navigator)
