@@ -1,18 +1,25 @@
 import { expectNoProblems, expectNoSideways, live, reviewPage, soon, takeShot } from './browser.mjs'
 import { test } from './fixtures.mjs'
+import { StagedShop } from './staged.mjs'
 
-/** States that are rare on a healthy server, on the stand-in server. */
-test('states', async ({ open, standIn }) => {
-  const { base, shop } = standIn
-  const current = [...shop.sales.values()].filter((sale) => sale.slot === shop.current().id)
-  const [headphones, kettle, keyboard, lamp, backpack] = current
-  const page = await open(base, { size: 'phone' })
+/** Units before a reservation in its queue. */
+const AHEAD = 12
+
+/** States that are rare on a healthy server, made by a relay. */
+test('states', async ({ open, quiet: base }) => {
+  const page = await open('about:blank', { size: 'phone', relayed: true })
+  const { relay } = page
+  const shop = new StagedShop(relay)
+  relay.edit(queueBehindOthers)
+  await page.goto(base)
+  await soon(page.locator('[data-action="buy"]').first())
+  const [keyboard, headphones, kettle, lamp, backpack] = shop.salesOf()
+  shop.change(keyboard.id, { limit: 1 })
   const checkPage = (what) => reviewPage(page, `state-${what}`)
   const shoot = (what, options) => takeShot(page, `state-${what}`, options)
   const card = (sale) => page.locator(`[data-sale="${sale.id}"]`)
   const button = (sale) => card(sale).locator('[data-action]')
   const waitForLabel = (sale, text) => button(sale).filter({ hasText: text }).waitFor()
-  await soon(button(kettle))
 
   await test.step('a paused sale is marked, and resumes', async () => {
     shop.change(kettle.id, { paused: true })
@@ -27,7 +34,6 @@ test('states', async ({ open, standIn }) => {
     await shoot('soldout')
   })
   await test.step('the animated decrease of the stock does not cover other numbers', async () => {
-    standIn.simulating = false
     await page.emulateMedia({ reducedMotion: 'no-preference' })
     const { stock, held } = lamp
     const numbers = card(lamp).locator('.stock')
@@ -47,34 +53,30 @@ test('states', async ({ open, standIn }) => {
     await expectNoSideways(page)
     await page.emulateMedia({ reducedMotion: page.reducedMotion }) // restores the initial setting
     shop.change(lamp.id, { stock, held })
-    standIn.simulating = true
   })
   await test.step('the place of a reservation counts down', async () => {
-    shop.settleAfter = Infinity
-    standIn.simulating = false // stops changes by simulated shoppers
-    backpack.tickets += 12
+    shop.holdOrders()
     await button(backpack).click()
-    await soon(card(backpack).getByText('12 ahead of you'))
+    await soon(card(backpack).getByText(`${AHEAD} ahead of you`))
     const bars = () =>
       page
         .locator('.place .progress > span')
         .evaluateAll((all) => all.map(({ style }) => style.transform).join(' '))
     const begun = await bars()
     await shoot('place')
-    shop.change(backpack.id, { done: backpack.done + 12 })
+    shop.change(backpack.id, { done: backpack.done + AHEAD })
     await soon(card(backpack).getByText('You are next'))
     const full = await bars()
     // On the card, in the list and in the bar at the bottom.
     if (!/^(scaleX\(0\.04\) ?){3}$/.test(begun) || !/^(scaleX\(1\) ?){3}$/.test(full))
       throw new Error(`the bars are ${begun}, then ${full}`)
-    shop.settle()
+    shop.release()
     await waitForLabel(backpack, 'Pay')
-    shop.settleAfter = 300
-    standIn.simulating = true
   })
   await test.step('a buy is repeated with the same key when the shop is busy: one order', async () => {
     const before = shop.orders.size
-    shop.busyBuys = 2
+    const busy = { error: { code: 'busy', message: 'busy', retry_ms: 100 } }
+    relay.answer('buy', () => busy, { performed: true })
     await button(lamp).click()
     await waitForLabel(lamp, 'Pay')
     if (shop.orders.size !== before + 1)
@@ -100,7 +102,7 @@ test('states', async ({ open, standIn }) => {
     await page.locator('nav .open').click()
   })
   await test.step('the page reconnects after a node was drained', async () => {
-    standIn.drain(5_000)
+    await relay.drain(3_000)
     await soon(page.locator('.banner'))
     await checkPage('reconnect')
     await live(page)
@@ -116,11 +118,11 @@ test('states', async ({ open, standIn }) => {
     await page.getByRole('button', { name: 'Save' }).click()
     await button(kettle).click()
     await waitForLabel(kettle, 'Pay')
-    const last = [...shop.orders.values()].at(-1)
-    if (last.address?.name !== 'Li Lei') throw new Error('the order has no address')
+    const bought = relay.received.findLast(({ op }) => op === 'buy')
+    if (bought.address?.name !== 'Li Lei') throw new Error('the order has no address')
   })
   await test.step('a notice appears', async () => {
-    shop.publish(undefined, { ev: 'notice', level: 'info', text: 'More kettles at noon.' })
+    shop.notify('More kettles at noon.')
     await soon(page.locator('.notices').getByText('More kettles at noon.'))
   })
   await test.step('the page switches to Chinese and to the dark theme', async () => {
@@ -134,12 +136,19 @@ test('states', async ({ open, standIn }) => {
   await test.step('reports no errors', () => expectNoProblems(page))
 })
 
-test('an empty shop shows that there are no sales', async ({ open, standIn }) => {
-  standIn.shop.slots = []
-  const page = await open(standIn.base, { size: 'phone', theme: 'dark' })
+test('an empty shop shows that there are no sales', async ({ open, quiet: base }) => {
+  const page = await open('about:blank', { size: 'phone', theme: 'dark', relayed: true })
+  page.relay.answer('watch', () => ({ ok: { slots: [], sales: [] } }), { times: Infinity })
+  await page.goto(base)
   await soon(page.getByText('No sales today'))
   await reviewPage(page, 'state-empty')
 })
+
+/** Adds units before a new reservation. */
+function queueBehindOthers(frame) {
+  if (frame.ok?.ticket) frame.ok.ticket += AHEAD
+  return frame
+}
 
 /** Runs in the page. Throws if the falling "−12" covers a number at any time, or is cut off although `whole` is set. */
 function expectNothingCovered(numbers, whole) {

@@ -5,8 +5,9 @@ import { test } from './fixtures.mjs'
 const SILENCE_MS = 6_000
 
 /** A connection that stalls, and an idle connection. */
-test('line', async ({ open, standIn }) => {
-  const page = await open(standIn.base, { size: 'phone', theme: 'dark' })
+test('line', async ({ open, quiet: base }) => {
+  const page = await open(base, { size: 'phone', theme: 'dark', relayed: true })
+  const { relay } = page
   const freshness = (word) =>
     page.waitForFunction((wanted) => document.documentElement.dataset.freshness === wanted, word)
   const buyable = page.locator('[data-sale] .button:not([disabled]):not([aria-disabled="true"])')
@@ -14,7 +15,7 @@ test('line', async ({ open, standIn }) => {
   await test.step('a stalled connection is not shown as live, and Buy is disabled', async () => {
     await live(page)
     await soon(buyable.first())
-    standIn.stall()
+    relay.stall()
     await freshness('connecting')
     if (await page.locator('.live.on').isVisible()) throw new Error('the page shows Live')
     if ((await buyable.count()) > 0) throw new Error('Buy can be pressed')
@@ -22,7 +23,7 @@ test('line', async ({ open, standIn }) => {
     await expectAccessible(page)
   })
   await test.step('the page is live again after the first frame, without a message of a lost connection', async () => {
-    standIn.resume()
+    await relay.resume()
     await freshness('live')
     await live(page)
     await soon(page.locator('.banner'), 'detached')
@@ -30,7 +31,7 @@ test('line', async ({ open, standIn }) => {
     await soon(page.getByText(/connection was lost/), 'hidden')
   })
   await test.step('a shop without changes is shown as live', async () => {
-    standIn.simulating = false
+    relay.edit((frame) => (frame.ev === 'tick' ? undefined : frame))
     await page.waitForTimeout(SILENCE_MS)
     if (!(await page.locator('.live.on').isVisible()))
       throw new Error('the page treats silence as a lost connection')
@@ -38,9 +39,7 @@ test('line', async ({ open, standIn }) => {
 })
 
 /** The page before its script, its guest and its hello. */
-test('first card', async ({ open, standIn }) => {
-  const { base } = standIn
-
+test('first card', async ({ open, quiet: base }) => {
   await test.step('a skeleton is shown before the script runs, under the security policy', async () => {
     for (const look of [
       { size: 'phone', theme: 'light' },
@@ -57,8 +56,10 @@ test('first card', async ({ open, standIn }) => {
   })
   await test.step('cards do not wait for the guest, but Buy does', async () => {
     let allow
-    standIn.guestsFrom = new Promise((resolve) => (allow = resolve))
-    const page = await open(base)
+    const allowed = new Promise((resolve) => (allow = resolve))
+    const page = await open('about:blank')
+    await page.route('**/auth/guest', (route) => allowed.then(() => route.continue()))
+    await page.goto(base)
     const buy = page.locator('[data-action="buy"][aria-disabled="false"]').first()
     await soon(page.locator('[data-sale]').first())
     if (await buy.isVisible()) throw new Error('Buy is active before a guest exists')
@@ -68,12 +69,15 @@ test('first card', async ({ open, standIn }) => {
     await page.context().close()
   })
   await test.step('watch does not wait for the reply to hello', async () => {
-    let sendWelcome
-    standIn.received.length = 0
-    standIn.hellosFrom = new Promise((resolve) => (sendWelcome = resolve))
-    const page = await open(base)
-    await until(() => standIn.received.some(({ op }) => op === 'watch'))
-    sendWelcome()
+    const page = await open('about:blank', { relayed: true })
+    let welcome
+    page.relay.edit((frame) => {
+      if (!frame.ok?.version) return frame
+      welcome = frame
+    })
+    await page.goto(base)
+    await until(() => welcome && page.relay.received.some(({ op }) => op === 'watch'))
+    page.relay.send(welcome)
     await soon(page.locator('[data-sale]').first())
   })
 })
