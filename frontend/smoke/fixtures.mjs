@@ -4,7 +4,6 @@ import { NO_BLUR, STILL_DOT } from './browser.mjs'
 import { demoReader } from './mailbox.mjs'
 import { EmptyShop } from './program.mjs'
 import { Relay } from './relay.mjs'
-import { StandIn } from './standin/server.mjs'
 
 /** Both sizes, themes and languages are covered. A flow runs with one value of each. */
 export const phoneDark = { size: 'phone', theme: 'dark' }
@@ -36,15 +35,6 @@ export const test = base.extend({
     const shop = await EmptyShop.start(settings)
     await use(shop)
     await shop.stop()
-  },
-
-  /** A stand-in server with the given load, until the end of the test. */
-  load: [{}, { option: true }],
-  standIn: async ({ load }, use) => {
-    const standIn = new StandIn(load.sales, load.buyersMs, load.tickMs)
-    standIn.base = await standIn.start()
-    await use(standIn)
-    standIn.close()
   },
 
   /** Opens a page as `openPage`, until the end of the test. With `relayed`, its sockets go through `page.relay`. */

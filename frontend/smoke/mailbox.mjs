@@ -5,17 +5,8 @@ import { join } from 'node:path'
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { until } from './browser.mjs'
 
-/** Guesses in a row; between such batches the stand-in servers of the process can respond. */
+/** Guesses in a row; between such batches other tests of the process can continue. */
 const GUESSES = 5_000
-
-/** Reads the mails and captchas of a stand-in server. */
-export function standInReader(standIn) {
-  return {
-    link: async (to, kind) =>
-      standIn.accounts.mails.findLast((mail) => mail.to === to && mail.kind === kind).link,
-    captcha: async (id) => standIn.accounts.pictures.get(id),
-  }
-}
 
 /**
  * Reads the mails and captchas of a demo. Mails are in its folder; the six digits of a captcha are found by their hash
