@@ -81,6 +81,7 @@ test('footer, edited texts', async ({ open, busy: base, busyData: data }) => {
     })
     const page = await open(base)
     await page.getByRole('contentinfo').getByRole('button', { name: 'Contact' }).click()
+    await soon(page.getByRole('dialog').locator('.text p').first())
     const paragraphs = await page.getByRole('dialog').locator('.text p').allInnerTexts()
     if (paragraphs.join('|') !== 'Call 400-000-0000.|<b>Every day</b> from 9 to 18.')
       throw new Error(`the sheet shows ${paragraphs.join('|')}`)
