@@ -26,8 +26,8 @@ var saleTexts = map[string]struct {
 }
 
 // salePage sends the page with the title, description and preview of a sale, for browsers and for programs that show a
-// shared link. The data come from the snapshot of the node. While the sale cannot be read, salePage sends the page without
-// them, and the page shows the reason.
+// shared link. The data come from the snapshot of the node. While the sale cannot be read, salePage sends the page
+// without them, and the page shows the reason.
 func (a *api) salePage(p *page) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		lang := acceptedLang(c)

@@ -99,7 +99,8 @@ func (f *Fulfiller) write(ctx context.Context, w *batchWrite, batch []int) error
 		if err != nil {
 			return err
 		}
-		row.PayBy, row.InsertedAt = w.now.Add(f.PayWindow), w.now
+		row.PayBy = w.now.Add(f.PayWindow)
+		row.InsertedAt = w.now
 		rows[i] = row
 	}
 	finished := w.spans.step("commit", batch)

@@ -100,7 +100,8 @@ func TestTimelineKeepsTheEndBeforeALatePayment(t *testing.T) {
 			h.wantReceived(tradeOf(o), payment.OutcomeLate, shop.Cancelled)
 		}
 		ended := []shop.Step{
-			{State: shop.Reserved, At: opens + 1}, {State: shop.Pending, At: opens + 2},
+			{State: shop.Reserved, At: opens + 1},
+			{State: shop.Pending, At: opens + 2},
 			{State: shop.Cancelled, At: opens + 8},
 		}
 		claimed := val(h.ClaimHold(h.ctx, revived.ID, shop.Cancelled))(t)

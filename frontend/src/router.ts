@@ -34,10 +34,19 @@ export const router = createRouter({
     { name: 'challenge', path: '/challenge', components: {}, meta: { sheet: 'home' } },
     { name: 'missing', path: '/:path(.*)*', component: lazy(() => import('./views/MissingView.vue')) },
   ],
-  // A sheet does not scroll the page below it.
-  scrollBehavior: (to, from, saved) =>
-    to.meta.sheet || from.meta.sheet || to.path === from.path ? false : (saved ?? { top: 0 }),
+  async scrollBehavior(to, from, saved) {
+    // A sheet does not scroll the page below it.
+    if (to.meta.sheet || from.meta.sheet || to.path === from.path) return false
+    if (saved) await untilHigh(saved.top + window.innerHeight)
+    return saved ?? { top: 0 }
+  },
 })
+
+/** Waits until the page has a height, at most one second: its view and its content may still be loading. */
+async function untilHigh(height: number): Promise<void> {
+  for (let frames = 60; frames > 0 && document.documentElement.scrollHeight < height; frames--)
+    await new Promise(requestAnimationFrame)
+}
 
 /** The path of the page that opened the displayed sheet; undefined if a link opened it. */
 function opener(): string | undefined {

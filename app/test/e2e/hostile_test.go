@@ -43,8 +43,8 @@ func truncate(text string, bytes int) string {
 }
 
 // Text that people enter into displayed fields is returned byte for byte, over HTTP, over the socket and to operators.
-// It is never interpreted as a statement, script or template. frontend/smoke/hostile.spec.mjs checks that the page shows
-// it as text.
+// It is never interpreted as a statement, script or template. frontend/smoke/hostile.spec.mjs checks that the page
+// shows it as text.
 func TestUserTextIsReturnedUnchanged(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)

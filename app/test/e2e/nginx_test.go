@@ -263,8 +263,8 @@ func TestNginxRejectsInTheErrorFormatOfTheProgram(t *testing.T) {
 	requireRejection(a, http.StatusServiceUnavailable, shop.Busy)
 }
 
-// A browser that opens a page while no node is available, or while the node starts, gets a page in both languages. The API
-// keeps its JSON errors.
+// A browser that opens a page while no node is available, or while the node starts, gets a page in both languages. The
+// API keeps its JSON errors.
 func TestNginxSendsPageWhileShopIsClosed(t *testing.T) {
 	t.Parallel()
 	starting := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -300,7 +300,8 @@ func TestNginxSendsPageWhileShopIsClosed(t *testing.T) {
 			text, err := io.ReadAll(res.Body)
 			_ = res.Body.Close()
 			types := res.Header.Values("Content-Type")
-			if err != nil || res.StatusCode != http.StatusServiceUnavailable || !slices.Equal(types, []string{c.wantType}) ||
+			if err != nil || res.StatusCode != http.StatusServiceUnavailable ||
+				!slices.Equal(types, []string{c.wantType}) ||
 				!strings.Contains(strings.ToLower(string(text)), c.wantText) {
 				t.Errorf("%s: got %d %v %s, %v; want 503 %s with %s",
 					c.path, res.StatusCode, types, text, err, c.wantType, c.wantText)
