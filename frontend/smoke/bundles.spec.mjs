@@ -5,7 +5,7 @@ import { test } from './fixtures.mjs'
 const dist = new URL('../dist/', import.meta.url)
 /** The limits of the first load of a path, in one language, compressed with gzip, in bytes. */
 const LIMITS = {
-  '/': { view: 'src/views/HomeView.vue', js: 80_000, css: 7_670 },
+  '/': { view: 'src/views/HomeView.vue', js: 80_000, css: 7_850 },
   '/sale/:id': { view: 'src/views/SaleView.vue', js: 78_100, css: 6_450 },
 }
 const DICTIONARIES = ['src/words/en.ts', 'src/words/zh.ts']

@@ -1,5 +1,6 @@
 import { computed } from 'vue'
 import { createRouter, createWebHistory, type RouteLocationNormalizedLoaded } from 'vue-router'
+import { takeLink } from './account/links'
 import { lazy } from './lazy'
 
 declare module 'vue-router' {
@@ -11,12 +12,15 @@ declare module 'vue-router' {
 
 const ID = ':id(\\d{1,19})'
 
+/** The link from a mail that has opened the page. It is taken before the router reads the URL. */
+export const openedLink = takeLink()
+
 /** The URLs of the page. The server sends the page for these paths; see app/api/page.go. */
 export const router = createRouter({
   history: createWebHistory(),
   routes: [
     { name: 'home', path: '/', component: lazy(() => import('./views/HomeView.vue')) },
-    { name: 'sale', path: `/sale/${ID}`, component: lazy(() => import('./views/SaleView.vue')), props: true },
+    { name: 'sale', path: `/sale/${ID}`, component: lazy(() => import('./views/SaleView.vue')) },
     { name: 'orders', path: '/orders', component: lazy(() => import('./views/OrdersView.vue')) },
     {
       name: 'order',

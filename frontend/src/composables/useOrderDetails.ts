@@ -4,11 +4,13 @@ import { Refused } from '../live/ops'
 import type { OrderDetails } from '../protocol/orderdetails'
 import { useLive } from '../stores/live'
 import { useOrders } from '../stores/orders'
+import { useSession } from '../stores/session'
 
 /** An order and its history, which is read again after each change of the order. */
 export function useOrderDetails(id: () => string) {
   const live = useLive()
   const orders = useOrders()
+  const session = useSession()
   const client = useAccountClient()
   const details = shallowRef<OrderDetails>()
   const missing = ref(false)
@@ -16,19 +18,21 @@ export function useOrderDetails(id: () => string) {
   const order = computed(() => orders.byId.get(id()))
 
   async function load(): Promise<void> {
-    const wanted = id()
+    const [wanted, user] = [id(), session.user?.id]
+    // A reply for another order or user is dropped, and one that is older than the displayed state.
+    const isStale = (): boolean => wanted !== id() || user !== session.user?.id
     failed.value = missing.value = false
     try {
       const read = await client.order(wanted)
-      if (wanted !== id()) return
+      if (isStale() || read.order.rev < (details.value?.order.rev ?? 0)) return
       details.value = read
       orders.upsert(read.order)
     } catch (error) {
       console.warn('order:', error)
-      if (wanted !== id()) return
+      if (isStale()) return
       // The row of a reservation does not exist yet.
       missing.value = error instanceof Refused && error.refusal.code === 'not_found' && !order.value
-      failed.value = !order.value && !missing.value
+      failed.value = !details.value && order.value?.state !== 'reserved' && !missing.value
     }
   }
 

@@ -9,6 +9,7 @@ import { useOrders } from '../stores/orders'
 import { usePasses } from '../stores/passes'
 import { usePreferences } from '../stores/preferences'
 import { useAttempts } from '../stores/attempts'
+import { useDetails } from '../stores/details'
 import { useSales } from '../stores/sales'
 import { useSession } from '../stores/session'
 import { onStoreChange } from '../storage'
@@ -24,6 +25,7 @@ export function openBuying(socket: LiveSocket, obtainPass: (sale: string) => Pro
   const passes = usePasses()
   const preferences = usePreferences()
   const sales = useSales()
+  const details = useDetails()
   const notices = useNotices()
   const names = useNames()
   const words = useWords()
@@ -107,8 +109,7 @@ export function openBuying(socket: LiveSocket, obtainPass: (sale: string) => Pro
     })
     active.delete(attempt.key)
     // Another tab may have finished the attempt first, and the shopper may have dismissed its message.
-    if (attempts.isOpen(attempt.key))
-      settle(attempt, outcome, reported || !sales.shown?.some(({ id }) => id === attempt.sale))
+    if (attempts.isOpen(attempt.key)) settle(attempt, outcome, reported || !details.isShown(attempt.sale))
   }
 
   function settle(attempt: Attempt, outcome: Outcome, delayed: boolean): void {

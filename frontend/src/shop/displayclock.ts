@@ -2,6 +2,7 @@ import { computed } from 'vue'
 import { TENTHS_FROM_MS } from '../format/countdown'
 import { useLive } from '../stores/live'
 import { useOrders } from '../stores/orders'
+import { useDetails } from '../stores/details'
 import { useSales } from '../stores/sales'
 import { useSlots } from '../stores/slots'
 import { useNextFrame, useTimer } from '../timers'
@@ -20,12 +21,15 @@ export function openDisplayClock(refresh: () => void): void {
   const live = useLive()
   const slots = useSlots()
   const sales = useSales()
+  const details = useDetails()
   const orders = useOrders()
   const timer = useTimer()
   const nextFrame = useNextFrame()
 
   const instants = computed(() => [
-    ...[...slots.slots, ...(sales.shown ?? [])].flatMap(({ opens_at, closes_at }) => [opens_at, closes_at]),
+    ...[...slots.slots, ...(sales.shown ?? []), ...(details.sale ? [details.sale] : [])].flatMap(
+      ({ opens_at, closes_at }) => [opens_at, closes_at],
+    ),
     ...orders.running.map(({ pay_until }) => pay_until ?? 0),
   ])
 

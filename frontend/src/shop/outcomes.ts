@@ -4,7 +4,7 @@ import { clockTime } from '../format/countdown'
 import { useNotices } from '../stores/notices'
 import { usePreferences } from '../stores/preferences'
 import { useAttempts, type StoredAttempt } from '../stores/attempts'
-import { useSales } from '../stores/sales'
+import { useDetails } from '../stores/details'
 import { useWords } from '../words'
 
 /**
@@ -13,14 +13,14 @@ import { useWords } from '../words'
  */
 export function openOutcomes(): void {
   const attempts = useAttempts()
-  const sales = useSales()
+  const details = useDetails()
   const notices = useNotices()
   const preferences = usePreferences()
   const names = useNames()
   const words = useWords()
 
   const isOnCard = ({ ending, sale }: StoredAttempt): boolean =>
-    (!ending || ending.kind === 'refused') && (sales.shown?.some(({ id }) => id === sale) ?? false)
+    (!ending || ending.kind === 'refused') && details.isShown(sale)
   const elsewhere = computed(() => attempts.all.filter((attempt) => !isOnCard(attempt)))
   const texts = computed(
     () =>

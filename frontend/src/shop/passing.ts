@@ -58,6 +58,8 @@ export function openPassing(socket: LiveSocket): Passing {
   const lead = LEAD_MS - Math.random() * SPREAD_MS
   let queue: Promise<unknown> = Promise.resolve()
   let onAction: ((action: Action) => void) | undefined
+  /** The shopper gave up, maybe while a request was running. */
+  let gaveUp = false
 
   /** Gets a pass without a person; a second call for the same sale joins the first. */
   function start(sale: string): Job {
@@ -98,6 +100,7 @@ export function openPassing(socket: LiveSocket): Passing {
 
   async function solveWithShopper(sale: string, forBuy: boolean): Promise<boolean> {
     passes.drop(sale)
+    gaveUp = false
     try {
       const captcha = await watchWork(sale, forBuy)
       if (captcha === 'give_up') return false
@@ -137,6 +140,7 @@ export function openPassing(socket: LiveSocket): Passing {
       const action = await waitForAction()
       if (action === 'give_up') return false
       wrong = action !== 'other' && !(await solved(sale, captcha.id, action.answer))
+      if (gaveUp) return false
       if (action !== 'other' && !wrong) return true
       const next = await nextCaptcha(sale, forBuy, wrong)
       if (next === 'give_up') return false
@@ -179,7 +183,7 @@ export function openPassing(socket: LiveSocket): Passing {
   }
 
   function waitForAction(): Promise<Action> {
-    return new Promise((resolve) => (onAction = resolve))
+    return gaveUp ? Promise.resolve('give_up') : new Promise((resolve) => (onAction = resolve))
   }
 
   /** Reports whether a pass without a captcha will soon be needed for the sale. */
@@ -204,9 +208,14 @@ export function openPassing(socket: LiveSocket): Passing {
     )
   }
 
+  function giveUp(): void {
+    gaveUp = true
+    onAction?.('give_up')
+  }
+
   function endJobs(): void {
     jobs.forEach(({ control }) => control.abort())
-    onAction?.('give_up')
+    giveUp()
   }
 
   useInterval(CHECK_MS, check)
@@ -224,7 +233,7 @@ export function openPassing(socket: LiveSocket): Passing {
     challenge: {
       answer: (text: string) => onAction?.({ answer: text }),
       other: () => onAction?.('other'),
-      giveUp: () => onAction?.('give_up'),
+      giveUp,
     },
   }
 }

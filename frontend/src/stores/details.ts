@@ -36,7 +36,7 @@ export const useDetails = defineStore('details', () => {
   async function load(): Promise<void> {
     const [wanted, at] = [id.value, live.instant()]
     failed.value = missing.value = false
-    if (!wanted || at - (details.value?.at ?? -Infinity) < FRESH_MS) return
+    if (!wanted || (sale.value && at - (details.value?.at ?? -Infinity) < FRESH_MS)) return
     try {
       const answer = await callServer('GET', `/sales/${wanted}`)
       cache.value.set(wanted, { ...parseDetails(answer), at })
@@ -51,5 +51,15 @@ export const useDetails = defineStore('details', () => {
   }
 
   watch(id, load, { immediate: true })
-  return { failed: asReadonly(failed), missing: asReadonly(missing), sale, details, load }
+  // Also after a reconnect, and if the sale was deleted from the snapshots.
+  watch(
+    () => live.isLive && id.value !== undefined && !missing.value && (failed.value || !sale.value),
+    (isNeeded) => isNeeded && load(),
+  )
+  /** The sale is displayed: on the page of the slots, or on its own page. */
+  const isShown = (wanted: string): boolean =>
+    wanted === id.value ||
+    (page.value.name === 'home' && (sales.shown ?? []).some((one) => one.id === wanted))
+
+  return { failed: asReadonly(failed), missing: asReadonly(missing), sale, details, isShown, load }
 })

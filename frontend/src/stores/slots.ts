@@ -33,18 +33,23 @@ export const useSlots = defineStore('slots', () => {
 
   /** The slots of another day that the shopper has selected; undefined: today. */
   const otherDay = shallowRef<readonly Slot[]>()
+  const isOtherDay = computed(
+    () =>
+      otherDay.value !== undefined &&
+      !otherDay.value.some(({ id }) => day.value.some((slot) => slot.id === id)),
+  )
   /** The slots to select from. */
-  const offered = computed(() => otherDay.value ?? day.value)
+  const offered = computed(() => (isOtherDay.value && otherDay.value ? otherDay.value : day.value))
 
   const current = computed(() => currentSlot(day.value, live.now))
   const shown = computed(
     () =>
       offered.value.find((slot) => slot.id === chosen.value) ??
-      (otherDay.value ? otherDay.value[0] : current.value),
+      (isOtherDay.value ? offered.value[0] : current.value),
   )
   /** The current slot, if the displayed slot has ended; undefined before that, and after the last slot. */
   const next = computed(() => {
-    const ended = !otherDay.value && shown.value && phaseAt(shown.value, live.now) === 'closed'
+    const ended = !isOtherDay.value && shown.value && phaseAt(shown.value, live.now) === 'closed'
     return ended && current.value && phaseAt(current.value, live.now) !== 'closed' ? current.value : undefined
   })
 

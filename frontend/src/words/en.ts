@@ -85,7 +85,7 @@ export const en = {
     /** The next step, in one sentence. */
     next: {
       upcoming: 'Buy becomes active at the opening. Set your delivery address now to save time.',
-      ready: 'Press Buy to reserve a unit.',
+      ready: 'Press Buy, and the shop reserves it for you.',
       expired: 'Your last order was not paid in time. Press Buy to try again.',
       login: 'Log in, and your purchase continues automatically.',
       check: 'Solve the challenge, and your purchase continues automatically.',
@@ -94,9 +94,9 @@ export const en = {
       address: 'Enter a delivery address, then pay before the time ends.',
       pay: 'Pay before the time ends. Otherwise the unit goes to others.',
       late: 'You can no longer pay this order. If you have just paid, wait a moment.',
-      paid: 'Your order is complete. My orders shows its delivery.',
+      paid: 'Your order is paid. My orders shows what happens next.',
       limit: 'You have all units that one shopper may buy.',
-      sold_out: 'Wait here: unpaid units become available again.',
+      sold_out: 'Units that are not paid in time become available again.',
       paused: 'The sale may resume at any moment.',
       closed: 'This sale is over.',
       blocked: 'Contact the shop if this is a mistake.',
