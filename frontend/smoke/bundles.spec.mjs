@@ -5,8 +5,8 @@ import { test } from './fixtures.mjs'
 const dist = new URL('../dist/', import.meta.url)
 /** The limits of the first load of a path, in one language, compressed with gzip, in bytes. */
 const LIMITS = {
-  '/': { view: 'src/views/HomeView.vue', js: 80_000, css: 7_850 },
-  '/sale/:id': { view: 'src/views/SaleView.vue', js: 78_100, css: 6_450 },
+  '/': { view: 'src/views/HomeView.vue', js: 80_900, css: 7_850 },
+  '/sale/:id': { view: 'src/views/SaleView.vue', js: 79_000, css: 6_450 },
 }
 const DICTIONARIES = ['src/words/en.ts', 'src/words/zh.ts']
 const OF_CONSOLE = /el-button|uplot|u-axis|element-plus/
