@@ -15,7 +15,11 @@ export function serviceWorker(): Plugin {
       const built = Object.keys(bundle).filter((name) => /^assets\/.*\.(js|css)$/.test(name))
       const files = [...built.map((name) => `/${name}`), ...PUBLIC]
       const source = readFileSync('sw.js', 'utf8')
-      const build = createHash('sha256').update(files.join()).digest('hex').slice(0, 8)
+      const hash = createHash('sha256').update(files.join())
+      // The names of these files contain no hash.
+      for (const path of ['index.html', ...PUBLIC.map((name) => `public${name}`)])
+        hash.update(readFileSync(path))
+      const build = hash.digest('hex').slice(0, 8)
       this.emitFile({
         type: 'asset',
         fileName: 'sw.js',

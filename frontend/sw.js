@@ -9,8 +9,9 @@ const START = '/'
 const OTHERS = /^\/(api|ws|console|docs|images)(\/|$)/
 
 self.addEventListener('install', (event) => {
-  // index.html and the files must be of one build, so the HTTP cache is checked.
-  const requests = [START, ...FILES].map((path) => new Request(path, { cache: 'no-cache' }))
+  // index.html and the files must be of one build, so the HTTP cache is checked; names in /assets/ contain a hash.
+  const mode = (path) => (path.startsWith('/assets/') ? 'default' : 'no-cache')
+  const requests = [START, ...FILES].map((path) => new Request(path, { cache: mode(path) }))
   event.waitUntil(caches.open(NAME).then((cache) => cache.addAll(requests)))
 })
 
@@ -32,4 +33,15 @@ self.addEventListener('fetch', (event) => {
     event.respondWith(fetch(request).catch(async () => (await cached(START)) ?? Response.error()))
   else if (FILES.includes(pathname))
     event.respondWith(cached(pathname).then((response) => response ?? fetch(request)))
+})
+
+/** Focuses an open page of the shop. */
+async function focusPage() {
+  const clients = await self.clients.matchAll({ type: 'window' })
+  const page = clients.find(({ url }) => !OTHERS.test(new URL(url).pathname))
+  await (page ? page.focus() : self.clients.openWindow(START))
+}
+self.addEventListener('notificationclick', (event) => {
+  event.notification.close()
+  event.waitUntil(focusPage())
 })

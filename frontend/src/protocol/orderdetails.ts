@@ -1,22 +1,16 @@
 import { list, number, object, optional, parse, text } from './fields'
+import type { components } from './generated/http'
 import { parseOrder } from './parse'
 import type { Order } from './types'
 
-/** A state that the order has been in. `at` is absent if the server did not store the time. */
-interface OrderStep {
-  readonly state: string
-  readonly at?: number
-}
-
-interface History {
-  readonly timeline: readonly OrderStep[]
-  readonly carrier?: string
-}
+type Http = components['schemas']
+export type TimelineState = Http['TimelineState']
+/** A later version may add a state. */
+type OrderStep = Omit<Http['TimelineStep'], 'state'> & { readonly state: string }
+type History = Pick<Http['OrderDetail'], 'carrier'> & { readonly timeline: readonly OrderStep[] }
 
 /** An order with its history, for the page of the order. */
-export interface OrderDetails extends History {
-  readonly order: Order
-}
+export type OrderDetails = History & { readonly order: Order }
 
 const history = object<History>({
   timeline: list(object<OrderStep>({ state: text, at: optional(number) })),

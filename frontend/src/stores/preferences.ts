@@ -23,8 +23,7 @@ export function beforeLang(load: LoadTexts): void {
 
 /** The shopper's settings, stored in this browser. */
 export const usePreferences = defineStore('preferences', () => {
-  /** The server sends the page in the browser's language. */
-  // The server sets the language of the shopper's page from Accept-Language.
+  /** The server sets the language of the page from Accept-Language. */
   const browserLang: Lang = (document.documentElement.lang || navigator.language).startsWith('zh')
     ? 'zh'
     : 'en'
