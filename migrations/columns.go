@@ -21,7 +21,7 @@ var columns = []column{
 	// 1: an order needs a delivery address before payment. Products of an earlier version keep 0 until an operator
 	// changes them, because its clients may not request addresses.
 	{"0009", "ships", "products", "ships", "INT NOT NULL DEFAULT 0"},
-	// Unix ms: the beginning of the row's first state; 0: unknown.
+	// Unix ms: the beginning of the row's first state; 0: the row is older than the column, or a recovery wrote it.
 	{"0012", "inserted", "orders", "inserted_at", "BIGINT NOT NULL DEFAULT 0"},
 	{"0013", "inserted_archive", "orders_archive", "inserted_at", "BIGINT NOT NULL DEFAULT 0"},
 }

@@ -187,7 +187,7 @@ func (a *api) routes(f *fiber.App) {
 
 	f.Get("/images/:file", a.limit(limits.Pictures), a.image)
 	p := newPage(a.Page, a.AsyncAPI)
-	f.Get("/sale/:id", a.limit(limits.List), a.salePage(p))
+	f.Get("/sale/:id", a.limit(limits.Pictures), a.salePage(p))
 	f.Get("/*", p.serve)
 }
 

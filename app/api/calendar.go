@@ -46,7 +46,6 @@ func (a *api) calendar(c *fiber.Ctx) error {
 	} {
 		writeFolded(&b, line)
 	}
-	c.Set(fiber.HeaderVary, fiber.HeaderAcceptLanguage)
 	c.Set(fiber.HeaderContentType, "text/calendar; charset=utf-8")
 	c.Set(fiber.HeaderContentDisposition, `attachment; filename="sale-`+id.String()+`.ics"`)
 	return c.SendString(b.String())

@@ -8,9 +8,11 @@ import (
 	"mime"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
+	"golang.org/x/text/language"
 
 	"stampede/app/api/spec"
 	"stampede/app/shop"
@@ -29,8 +31,8 @@ const (
 
 // shopperPaths matches the paths of the shopper's page, where the browser selects the view by the path. The path of a
 // sale has a route of its own, see sale_page.go.
-var shopperPaths = regexp.MustCompile(`^(|index\.html|orders|order/\d{1,19}(/(pay|address|refund))?|account(/[a-z-]+)?|settings|` +
-	`address|challenge|shop/[a-z]+)$`)
+var shopperPaths = regexp.MustCompile(`^/(|orders|order/\d{1,19}(/(pay|address|refund))?|account(/[a-z]+)?|` +
+	`settings|address|challenge|shop/[a-z]+)$`)
 
 // The texts of index.html that depend on the language. index.html has the English ones.
 const (
@@ -159,13 +161,12 @@ func newFile(name string, content []byte) *file {
 	return f
 }
 
-// serve sends a file. A browser that opens an unknown path gets the page with status 404, and the page shows a link to
-// the shop. Other clients get a JSON error.
+// serve sends a file or the page of a path.
 func (p *page) serve(c *fiber.Ctx) error {
 	name := strings.TrimPrefix(path.Clean("/"+c.Path()), "/")
 	f := p.files[name]
 	switch {
-	case shopperPaths.MatchString(name):
+	case shopperPaths.MatchString(c.Path()):
 		f = p.index[acceptedLang(c)]
 	case inConsole(name):
 		f = p.console(c)
@@ -173,7 +174,17 @@ func (p *page) serve(c *fiber.Ctx) error {
 	if f != nil {
 		return f.send(c, fiber.StatusOK)
 	}
-	if strings.HasPrefix(name, "api/") || !strings.Contains(c.Get(fiber.HeaderAccept), fiber.MIMETextHTML) {
+	if strings.HasPrefix(name, "api/") {
+		return fiber.ErrNotFound
+	}
+	return p.notFound(c)
+}
+
+// notFound sends the page with status 404 to a browser, and the page shows a link to the shop. Other clients get a JSON
+// error.
+func (p *page) notFound(c *fiber.Ctx) error {
+	c.Vary(fiber.HeaderAccept, fiber.HeaderAcceptLanguage)
+	if !strings.Contains(c.Get(fiber.HeaderAccept), fiber.MIMETextHTML) {
 		return fiber.ErrNotFound
 	}
 	return p.index[acceptedLang(c)].send(c, fiber.StatusNotFound)
@@ -181,16 +192,19 @@ func (p *page) serve(c *fiber.Ctx) error {
 
 // acceptedLang returns the language of the shop that the client prefers.
 func acceptedLang(c *fiber.Ctx) string {
-	if c.AcceptsLanguages(shop.Langs...) == "zh" {
-		return "zh"
+	tags, _, _ := language.ParseAcceptLanguage(c.Get(fiber.HeaderAcceptLanguage)) // none if the header is malformed
+	for _, tag := range tags {
+		if lang, _ := tag.Base(); slices.Contains(shop.Langs, lang.String()) {
+			return lang.String()
+		}
 	}
-	return "en"
+	return shop.Langs[0]
 }
 
 func (f *file) send(c *fiber.Ctx, status int) error {
 	c.Set(fiber.HeaderETag, f.tag)
 	c.Set(fiber.HeaderCacheControl, f.cache)
-	c.Set(fiber.HeaderVary, f.vary)
+	c.Vary(f.vary)
 	if status == fiber.StatusOK && c.Get(fiber.HeaderIfNoneMatch) == f.tag {
 		return c.SendStatus(fiber.StatusNotModified)
 	}

@@ -3,6 +3,7 @@ package api
 import (
 	"net/url"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -36,7 +37,7 @@ func TestPageIsServedForItsPaths(t *testing.T) {
 	t.Parallel()
 	s := open(t, nil)
 	for _, path := range []string{
-		"/", "/index.html", "/orders", "/orders/", "/order/7", "/order/7301444403200000101/pay", "/order/7/address",
+		"/", "/orders", "/order/7", "/order/7301444403200000101/pay", "/order/7/address",
 		"/order/7/refund", "/account", "/account/devices", "/settings", "/address", "/shop/terms", "/orders?a=b",
 	} {
 		got := s.request("GET", path, "")
@@ -49,7 +50,8 @@ func TestPageIsServedForItsPaths(t *testing.T) {
 		}
 	}
 	for _, path := range []string{
-		"/sale", "/sale/", "/sale/x", "/sale/0", "/sale/7/x", "/order", "/order/x", "/order/7/paid", "/orders/7",
+		"/sale", "/sale/", "/sale/x", "/sale/0", "/sale/7/", "/sale/7/x", "/order", "/order/x", "/order/7/paid", "/orders/7",
+		"/orders/", "/index.html", "//", "/x/../orders", "/account/", "/account/a-b",
 		"/account/a/b", "/account/A1", "/shop", "/shop/7", "/settings.php", "/nothing", "/assets/gone.js",
 	} {
 		got := s.request("GET", path, "", "Accept", browserAccept)
@@ -61,14 +63,40 @@ func TestPageIsServedForItsPaths(t *testing.T) {
 			t.Errorf("%s: a repeated request with the ETag: got %d, want 404", path, again.code)
 		}
 	}
-	for _, path := range []string{"/order/x", "/nothing", "/assets/gone.js"} {
-		s.want(s.request("GET", path, "", "Accept", "*/*"), 404, `"code":"not_found"`)
+	for _, path := range []string{"/order/x", "/sale/x", "/nothing", "/assets/gone.js"} {
+		got := s.request("GET", path, "", "Accept", "*/*")
+		s.want(got, 404, `"code":"not_found"`)
+		if vary := got.header.Get("Vary"); vary != "Accept, Accept-Language" {
+			t.Errorf("%s: got Vary %q, want Accept, Accept-Language", path, vary)
+		}
 	}
 	for _, path := range []string{"/api/v1/nothing", "/api/nothing"} {
 		s.want(s.request("GET", path, "", "Accept", browserAccept), 404, `"code":"not_found"`)
 	}
 	if post := s.request("POST", "/orders", "", "Accept", browserAccept); post.code == 200 {
 		t.Error("POST /orders: got 200, want a failure")
+	}
+}
+
+// The server sends the page for each path of its router.
+func TestPathsOfRouterReturnThePage(t *testing.T) {
+	t.Parallel()
+	s, _ := openShop(t, nil)
+	source, err := os.ReadFile("../../frontend/src/router.ts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	paths := regexp.MustCompile("path: ['`](/[^'`]*)['`]").FindAllStringSubmatch(string(source), -1)
+	if len(paths) < 13 {
+		t.Fatalf("got the paths %q, want at least 13", paths)
+	}
+	example := strings.NewReplacer("${ID}", "7", ":view([a-z]+)?", "devices", ":name([a-z]+)", "terms")
+	for _, match := range paths {
+		want := 200
+		if match[1] == "/:path(.*)*" { // any other path
+			want = 404
+		}
+		s.want(s.request("GET", example.Replace(match[1]), "", "Accept", browserAccept), want, "<p>hello</p>")
 	}
 }
 
@@ -82,7 +110,8 @@ func TestPageFollowsAcceptLanguage(t *testing.T) {
 		"": english, "en": english, "fr": english, "*": english, "de-DE,de;q=0.9": english, "zh;q=0": english,
 		"en-GB,en;q=0.9,zh;q=0.8": english, ";;q=,": english, "fr,en;q=0.1": english, "zh;q=0.5,en;q=0.8": english,
 		"zh": chinese, "zh-CN,zh;q=0.9,en;q=0.8": chinese, "zh-TW": chinese, "en;q=0.5,zh;q=0.8": chinese,
-		"fr,zh;q=0.2": chinese, "en;q=0,zh-HK": chinese,
+		"fr,zh;q=0.2": chinese, "en;q=0,zh-HK": chinese, "ZH-cn": chinese, "Zh": chinese,
+		"zha": english, "zha,zh;q=0.5": chinese, "EN,zh": english, "enm,zh": chinese,
 	} {
 		for _, path := range []string{"/", "/orders", "/nothing"} {
 			got := s.request("GET", path, "", "Accept", browserAccept, "Accept-Language", header)
@@ -91,8 +120,12 @@ func TestPageFollowsAcceptLanguage(t *testing.T) {
 					t.Errorf("%s in %q: got %s, want %s once", path, header, got.body, part)
 				}
 			}
-			if vary := got.header.Get("Vary"); vary != "Accept-Language" {
-				t.Errorf("%s: got Vary %q, want Accept-Language", path, vary)
+			wantVary := "Accept-Language"
+			if got.code == 404 {
+				wantVary = "Accept, Accept-Language"
+			}
+			if vary := got.header.Get("Vary"); vary != wantVary {
+				t.Errorf("%s: got Vary %q, want %s", path, vary, wantVary)
 			}
 		}
 	}

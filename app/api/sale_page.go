@@ -33,7 +33,7 @@ func (a *api) salePage(p *page) fiber.Handler {
 		lang := acceptedLang(c)
 		id, err := pathID(c)
 		if err != nil {
-			return p.index[lang].send(c, fiber.StatusNotFound)
+			return p.notFound(c)
 		}
 		sale, err := a.visibleSale(c, id)
 		switch {
@@ -41,7 +41,7 @@ func (a *api) salePage(p *page) fiber.Handler {
 			text := a.addSale(string(p.index[lang].plain), sale, lang)
 			return newIndex(text).send(c, fiber.StatusOK)
 		case shop.AsError(err).Code == shop.NotFound:
-			return p.index[lang].send(c, fiber.StatusNotFound)
+			return p.notFound(c)
 		default:
 			return p.index[lang].send(c, fiber.StatusOK)
 		}

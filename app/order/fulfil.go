@@ -180,7 +180,7 @@ func (f *Fulfiller) Refuse(ctx context.Context, e shop.Entry, reason string) err
 	if err != nil {
 		return fmt.Errorf("read Redis time: %w", errors.Join(shop.ErrTransient, err))
 	}
-	inserted, err := f.refusedRow(ctx, e, reason)
+	inserted, err := f.refusedRow(ctx, e, reason, now)
 	if err != nil {
 		return err
 	}
@@ -190,12 +190,14 @@ func (f *Fulfiller) Refuse(ctx context.Context, e shop.Entry, reason string) err
 // refusedRow writes the refused row. If the buyer's texts cannot be stored, it omits them. A reservation whose ID
 // belongs to another order gets no row. In this case the returned row is not stored; it only causes the return of the
 // units and the notification of the buyer. The row of the other order is not read.
-func (f *Fulfiller) refusedRow(ctx context.Context, e shop.Entry, reason string) ([]shop.Inserted, error) {
+func (f *Fulfiller) refusedRow(
+	ctx context.Context, e shop.Entry, reason string, now shop.Millis,
+) ([]shop.Inserted, error) {
 	row, err := f.row(ctx, &e)
 	if err != nil {
 		return nil, err
 	}
-	row.State, row.Reason = shop.Refused, reason
+	row.State, row.Reason, row.InsertedAt = shop.Refused, reason, now
 	inserted, err := f.Store.Insert(ctx, e.Epoch, []shop.NewOrder{row})
 	if errors.Is(err, shop.ErrIDTaken) {
 		slog.ErrorContext(ctx, "reservation rejected without a row", "order", row.ID, "user", row.User,

@@ -193,9 +193,10 @@ func TestRefuseWritesARowWithoutTexts(t *testing.T) {
 	e.Address = `{"name":"a","phone":"1","text":"x"}`
 	fakes.Must(t, f.Refuse(context.Background(), e, shop.ReasonDead))
 	o := notifier.Published[0]
-	if o.State != shop.Refused || o.Reason != shop.ReasonDead || o.Address != nil || len(inventory.Returned) != 1 ||
-		inventory.Returned[0].Burn {
-		t.Fatalf("got event %+v and returns %+v, want a refused order without address and one return", o, inventory.Returned)
+	if o.State != shop.Refused || o.Reason != shop.ReasonDead || o.Address != nil || o.InsertedAt != inventory.At ||
+		len(inventory.Returned) != 1 || inventory.Returned[0].Burn {
+		t.Fatalf("got event %+v and returns %+v, want an order refused now without address, and one return", o,
+			inventory.Returned)
 	}
 }
 

@@ -114,7 +114,7 @@ func (d *DeadLetters) revive(ctx context.Context, row shop.Order, epoch int64) (
 	if err != nil {
 		return shop.Order{}, fmt.Errorf("read Redis time: %w", err)
 	}
-	revived, err := d.Store.Revive(ctx, row, epoch, now.Add(d.PayWindow))
+	revived, err := d.Store.Revive(ctx, row, epoch, now, now.Add(d.PayWindow))
 	if errors.Is(err, shop.ErrNoRow) || errors.Is(err, shop.ErrPermanent) || errors.Is(err, shop.ErrStaleEpoch) {
 		// The row was certainly not revived under this hold number.
 		units := []shop.Return{{Sale: row.Ref(), Order: row.ID, Hold: row.Hold, User: row.User}}

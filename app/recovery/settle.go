@@ -134,7 +134,7 @@ func (d *Driver) writeRecord(ctx context.Context, sale *shop.Sale, e shop.Entry,
 		e.PriceFen, e.SaleVersion = price, version
 	}
 	row := e.Row()
-	row.ProductName, row.PayBy = sale.Product.Name, now.Add(d.PayWindow)
+	row.ProductName, row.PayBy, row.InsertedAt = sale.Product.Name, now.Add(d.PayWindow), now
 	if decision == SettleEnd {
 		row.State, row.Reason, row.CancelledAt = shop.Cancelled, shop.ReasonRecovered, now
 	}

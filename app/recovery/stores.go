@@ -49,7 +49,7 @@ type Store interface {
 	InsertLost(ctx context.Context, epoch int64, rows []shop.NewOrder, w *shop.PaymentWatch) ([]shop.Inserted, error)
 	EndLost(ctx context.Context, orders []shop.ID, now shop.Millis) ([]shop.Order, error)
 	ClaimHold(ctx context.Context, order shop.ID, state shop.OrderState) (shop.Order, error)
-	Revive(ctx context.Context, claimed shop.Order, epoch int64, payBy shop.Millis) (shop.Order, error)
+	Revive(ctx context.Context, claimed shop.Order, epoch int64, now, payBy shop.Millis) (shop.Order, error)
 	Order(ctx context.Context, id shop.ID) (shop.Order, error)
 	OrdersByID(ctx context.Context, ids []shop.ID) ([]shop.Order, error)
 	OrdersOfSale(ctx context.Context, sale, after shop.ID, limit int) ([]shop.Order, error)

@@ -33,7 +33,7 @@ type Config struct {
 	// Authentication.
 	JWTSecret  Secret `env:"JWT_SECRET" secret:"true" does:"secret that signs tokens, at least 32 bytes, the same on every node; required on real stores"`
 	GuestLogin bool   `env:"GUEST_LOGIN" envDefault:"false" does:"let guests in, without an account"`
-	PublicURL  string `env:"PUBLIC_URL" does:"public address of the page, e.g. https://shop.example, for links in e-mails; unset: the address of this node"`
+	PublicURL  string `env:"PUBLIC_URL" does:"public address of the page, e.g. https://shop.example, for links in e-mails, shared links and calendar files; unset: the address of this node"`
 	Origins    List   `env:"ALLOWED_ORIGINS" does:"more origins that may open sockets, e.g. https://shop.example"`
 	Proxies    CIDRs  `env:"TRUSTED_PROXIES" does:"addresses or networks of the proxies in front, whose X-Real-IP, or else X-Forwarded-For, the node trusts; unset: all clients behind a proxy count as one address"`
 

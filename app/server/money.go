@@ -108,8 +108,9 @@ func (c *Config) gateway() (payment.Gateway, error) {
 	})
 }
 
-// setLocalAddresses sets missing addresses to the local address of this node: the links in e-mails and, with a
-// simulated gateway, the notification and return addresses. Only clients on this machine can use them.
+// setLocalAddresses sets missing addresses to the local address of this node: the links in e-mails, shared
+// links and calendar files and, with a simulated gateway, the notification and return addresses. Only clients on this
+// machine can use them.
 func (c *Config) setLocalAddresses(local string) {
 	if c.PublicURL == "" {
 		c.PublicURL = "http://" + local

@@ -85,7 +85,7 @@ type Order struct {
 	ContentHash  string `json:"-"` // hash of the buy's content under that key (P4)
 	PublishedRev int    `json:"-"` // the last published rev; for a new row, its first rev
 	TradeOpened  Millis `json:"-"` // set before the payment gateway is first contacted
-	InsertedAt   Millis `json:"-"` // the beginning of the row's first state; 0: unknown
+	InsertedAt   Millis `json:"-"` // the beginning of the row's first state; 0: unknown, because a recovery wrote the row
 	Touched      bool   `json:"-"` // the call that returned this row has set its change timestamp, see Notifier
 }
 

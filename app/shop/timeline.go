@@ -8,7 +8,7 @@ import (
 // Step is a state of an order and the instant at which it began.
 type Step struct {
 	State OrderState `json:"state"`
-	At    Millis     `json:"at,omitempty"` // 0: unknown, because the order is older than the column
+	At    Millis     `json:"at,omitempty"` // 0: unknown; the order is older than the column, or a recovery wrote its row
 }
 
 // Steps that are no states of the order: it stays paid or shipped.
@@ -24,7 +24,8 @@ type Trail struct {
 }
 
 // Timeline returns the states of an order in the order of their beginnings. Two instants may be in the wrong order,
-// because they are from different clocks: `paid` has the clock of the gateway, in whole seconds.
+// because they are from different clocks: `paid` has the clock of the gateway, in whole seconds. After a late payment
+// `paid` has the time of the revival, by the clock of Redis.
 func Timeline(o *Order, trail Trail) []Step {
 	all := []Step{{Reserved, o.CreatedAt}}
 	add := func(state OrderState, at Millis) { all = append(all, Step{state, at}) }

@@ -78,8 +78,14 @@ func TestDropArchiveDeletesWholeMonths(t *testing.T) {
 		if months, err = h.ArchivedMonths(h.ctx, 0); err != nil || len(months) != 3 {
 			t.Errorf("all months: got %+v (%v), want 3 months", months, err)
 		}
+		if n := h.countRows("order_states"); n != 6 {
+			t.Errorf("got %d stored states, want 6", n)
+		}
 		dropped, err := h.dropAll(h.ctx, third, 3)
 		h.must(err)
+		if n := h.countRows("order_states"); n != 2 {
+			t.Errorf("got %d stored states after the deletion, want 2", n)
+		}
 		if dropped != 4 || h.countRows("orders_archive") != 2 || h.countRows("shipments") != 2 || h.countRows("trades") > 2 ||
 			h.countRows("payments") != 6 {
 			t.Errorf("dropped %d orders; got remaining: %d orders, %d parcels, %d trades, %d payments", dropped, h.countRows("orders_archive"),

@@ -111,26 +111,27 @@ func TestReviveRequiresTheClaimedHold(t *testing.T) {
 		if claimed.Hold != 2 || h.read(o.ID).Hold != 2 {
 			t.Errorf("got hold %d, want 2", claimed.Hold)
 		}
-		wantErr(t, "revived under an old hold", errOf(h.Revive(h.ctx, o, h.epoch, payBy)), shop.ErrNoRow)
+		wantErr(t, "revived under an old hold", errOf(h.Revive(h.ctx, o, h.epoch, opens+20, payBy)), shop.ErrNoRow)
 		blocker := h.order(h.sales[0], 2)
 		h.insert(blocker)
-		wantErr(t, "revived without a unit", errOf(h.Revive(h.ctx, claimed, h.epoch, payBy)), shop.ErrPermanent)
+		wantErr(t, "revived without a unit", errOf(h.Revive(h.ctx, claimed, h.epoch, opens+20, payBy)), shop.ErrPermanent)
 		if row := h.read(o.ID); row.State != shop.Refused {
 			t.Errorf("the order is %s after a failed revival, want refused", row.State)
 		}
 		h.must(errOf(h.Cancel(h.ctx, blocker.ID, blocker.User, opens)))
-		wantErr(t, "revived at another epoch", errOf(h.Revive(h.ctx, claimed, h.epoch-1, payBy)), shop.ErrStaleEpoch)
+		wantErr(t, "revived at another epoch", errOf(h.Revive(h.ctx, claimed, h.epoch-1, opens+20, payBy)),
+			shop.ErrStaleEpoch)
 		if row := h.read(o.ID); row.State != shop.Refused {
 			t.Errorf("the order is %s after a failed revival, want refused", row.State)
 		}
 		claimed.Address = &shop.Address{Name: "A", Phone: "1", Text: "Road 1"} // missing in the refused row
-		got := val(h.Revive(h.ctx, claimed, h.epoch, payBy+7))(h.t)
+		got := val(h.Revive(h.ctx, claimed, h.epoch, opens+20, payBy+7))(h.t)
 		wantEqual(t, "(-result +row)", got, h.read(o.ID), ignoreTouched)
 		if got.State != shop.Pending || got.PayBy != payBy+7 || got.Rev != 2 || got.Reason != "" || got.Address == nil {
 			t.Errorf("Revive: got %+v, want a pending order with the address", got)
 		}
 		h.wantTaken(h.sales[0], 2)
-		wantErr(t, "revived twice", errOf(h.Revive(h.ctx, claimed, h.epoch, payBy)), shop.ErrNoRow)
+		wantErr(t, "revived twice", errOf(h.Revive(h.ctx, claimed, h.epoch, opens+20, payBy)), shop.ErrNoRow)
 	}, 3)
 }
 

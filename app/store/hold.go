@@ -28,14 +28,16 @@ func (s *Store) ClaimHold(ctx context.Context, order shop.ID, state shop.OrderSt
 	})
 }
 
-// Revive changes a refused order to pending under its claimed hold number, with a new deadline and the texts of
-// `claimed`. In the same transaction it takes the units through the guard. The caller must read epoch before it takes
-// the hold.
+// Revive changes a refused order to pending under its claimed hold number, at the Redis time `now`, with a new
+// deadline and the texts of `claimed`. In the same transaction it takes the units through the guard. The caller must
+// read epoch before it takes the hold.
 //
 //   - ErrStaleEpoch: the sale has another epoch.
 //   - ErrNoRow: the order is not refused, or has another hold.
 //   - ErrPermanent: no unit is free, or the texts cannot be stored.
-func (s *Store) Revive(ctx context.Context, claimed shop.Order, epoch int64, payBy shop.Millis) (shop.Order, error) {
+func (s *Store) Revive(
+	ctx context.Context, claimed shop.Order, epoch int64, now, payBy shop.Millis,
+) (shop.Order, error) {
 	return inTx(ctx, s, "revive order "+claimed.ID.String(), func(tx bun.Conn) (shop.Order, error) {
 		before, err := s.lockOrder(ctx, tx, claimed.ID)
 		if err != nil || before.State != shop.Refused || before.Hold != claimed.Hold {
@@ -43,7 +45,7 @@ func (s *Store) Revive(ctx context.Context, claimed shop.Order, epoch int64, pay
 		}
 		out := claimed
 		out.State, out.Rev, out.Reason, out.PayBy = before.State, before.Rev, "", payBy
-		if err := s.keepSteps(ctx, tx, out.ID, shop.Step{State: shop.Pending, At: wallClock()}); err != nil {
+		if err := s.keepSteps(ctx, tx, out.ID, shop.Step{State: shop.Pending, At: now}); err != nil {
 			return out, err
 		}
 		row, err := newRow(&out)

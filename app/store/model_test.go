@@ -164,7 +164,7 @@ func (m *model) revive(*rapid.T) {
 	}
 	m.must(err)
 	o.Hold++
-	_, err = m.h.Revive(m.h.ctx, claimed, m.h.epoch, payBy)
+	_, err = m.h.Revive(m.h.ctx, claimed, m.h.epoch, opens+20, payBy)
 	switch {
 	case enoughUnits:
 		m.must(err)

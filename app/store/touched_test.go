@@ -203,7 +203,7 @@ var touchCases = []touchCase{
 		return asList(h.ClaimHold(h.ctx, o.ID, shop.Pending))
 	}, false},
 	{"Revive", "a refused order", claimedOrder, func(h *testShop, o shop.Order) ([]shop.Order, error) {
-		return asList(h.Revive(h.ctx, o, h.epoch, payBy))
+		return asList(h.Revive(h.ctx, o, h.epoch, opens+20, payBy))
 	}, true},
 	{"Touch", "a pending order", pendingOrder, func(h *testShop, o shop.Order) ([]shop.Order, error) {
 		return h.Touch(h.ctx, []shop.ID{o.ID})

@@ -263,12 +263,13 @@ func TestNginxRejectsInTheErrorFormatOfTheProgram(t *testing.T) {
 	requireRejection(a, http.StatusServiceUnavailable, shop.Busy)
 }
 
-// A browser that opens a page while no node is available, or while the node starts, gets a page in both languages. The
-// API keeps its JSON errors.
+// A browser that opens a page while no node is available, or while the node starts, gets a page in both languages.
+// Other paths keep the errors of the node.
 func TestNginxSendsPageWhileShopIsClosed(t *testing.T) {
 	t.Parallel()
 	starting := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Retry-After", "7")
 		w.WriteHeader(http.StatusServiceUnavailable)
 		_, _ = io.WriteString(w, `{"error":{"code":"busy","message":"this node is starting"}}`)
 	}))
@@ -287,6 +288,8 @@ func TestNginxSendsPageWhileShopIsClosed(t *testing.T) {
 			{"/api/v1/time", browser, "application/json", `"code":"busy"`},
 			{"/api/v1/operator/sales", browser, "application/json", `"code":"busy"`},
 			{"/ws", browser, "application/json", `"code":"busy"`},
+			{"/images/a.png", browser, "application/json", `"code":"busy"`},
+			{"/readyz", browser, "application/json", `"code":"busy"`},
 		} {
 			req, err := http.NewRequestWithContext(kit.Context(t), http.MethodGet, "https://"+proxy.Addr+c.path, nil)
 			if err != nil {
@@ -305,6 +308,10 @@ func TestNginxSendsPageWhileShopIsClosed(t *testing.T) {
 				!strings.Contains(strings.ToLower(string(text)), c.wantText) {
 				t.Errorf("%s: got %d %v %s, %v; want 503 %s with %s",
 					c.path, res.StatusCode, types, text, err, c.wantType, c.wantText)
+			}
+			isOwn := upstream == starting && c.accept == browser && c.wantType != page
+			if retry := res.Header.Get("Retry-After"); isOwn && retry != "7" {
+				t.Errorf("%s: got Retry-After %q, want 7, which the node sent", c.path, retry)
 			}
 			if c.wantType == page && res.Header.Get("Content-Security-Policy") != "default-src 'none'" {
 				t.Errorf("%s: got the headers %v, want the security policy", c.path, res.Header)

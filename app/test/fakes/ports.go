@@ -41,7 +41,7 @@ type OrderStore interface {
 	Cancel(ctx context.Context, order, user shop.ID, now shop.Millis) (shop.Order, error)
 	SetAddress(ctx context.Context, order, user shop.ID, address shop.Address, now shop.Millis) (shop.Order, error)
 	ClaimHold(ctx context.Context, order shop.ID, in shop.OrderState) (shop.Order, error)
-	Revive(ctx context.Context, claimed shop.Order, epoch int64, payBy shop.Millis) (shop.Order, error)
+	Revive(ctx context.Context, claimed shop.Order, epoch int64, now, payBy shop.Millis) (shop.Order, error)
 	Order(ctx context.Context, id shop.ID) (shop.Order, error)
 	OrdersByID(ctx context.Context, ids []shop.ID) ([]shop.Order, error)
 	Trail(ctx context.Context, order, user shop.ID) (shop.Trail, error)

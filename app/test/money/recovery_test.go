@@ -36,6 +36,7 @@ func (w *world) recoverAll(n *node) []recovery.Problem {
 // tables lists the tables whose newest rows a lagging replica does not have, with the column of the order id.
 var tables = map[string]string{
 	"orders": "id", "trades": "order_id", "payments": "order_id", "outbox": "order_id", "refunds": "order_id",
+	"order_states": "order_id",
 }
 
 // saveRows stores the current rows of an order. The returned function restores them: the database then has lost all

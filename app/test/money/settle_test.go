@@ -42,7 +42,7 @@ func TestOperatorSettlesOrderFromBuyerRecord(t *testing.T) {
 				t.Errorf("Settle returned %v and the report %+v, want no error and no problem", err, report)
 			}
 			if row := w.read(o.ID); row.State != state || row.User != o.User || row.AmountFen != o.AmountFen ||
-				row.Key != o.Key || row.Ticket != o.Ticket {
+				row.Key != o.Key || row.Ticket != o.Ticket || row.InsertedAt == 0 {
 				t.Errorf("the row is %+v, want %+v", row, o)
 			}
 			if _, bought := w.buy(sale, newID(), 1); !bought {

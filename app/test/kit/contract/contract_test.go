@@ -41,6 +41,12 @@ func TestCheck(t *testing.T) {
 	const buy = "/api/v1/sales/5/buy"
 	const time, receipt = `{"now":1}`, `{"order":"7","ticket":1,"place":0,"state":"reserved"}`
 	withBody := func(body string) func(x *Exchange) { return func(x *Exchange) { x.Sent = []byte(body) } }
+	asHTML := func(accept string) func(x *Exchange) {
+		return func(x *Exchange) {
+			x.Request.Header.Set("Accept", accept)
+			x.Response.Header.Set("Content-Type", "text/html")
+		}
+	}
 	for name, c := range map[string]struct {
 		x       Exchange
 		wantErr string // part of the error; "": no error
@@ -49,6 +55,8 @@ func TestCheck(t *testing.T) {
 		"a failure":            {exchange("GET", "/api/v1/time", 503, failure("busy")), ""},
 		"an asset of the page": {exchange("GET", "/assets/a.js", 200, "let a"), ""},
 		"an unknown path":      {exchange("GET", "/api/v1/nothing", 404, failure("not_found")), ""},
+		"a missing page":       {modified(exchange("GET", "/nothing", 404, "<p>"), asHTML("text/html")), ""},
+		"a page to a program":  {modified(exchange("GET", "/nothing", 404, "<p>"), asHTML("*/*")), "must be JSON"},
 		"a buy":                {modified(withToken(exchange("POST", buy, 200, receipt)), withBody(`{"qty":1,"key":"k-123456"}`)), ""},
 		"an undeclared field":  {exchange("GET", "/api/v1/time", 200, `{"now":1,"then":2}`), "then"},
 		"a missing field":      {exchange("GET", "/api/v1/time", 200, `{}`), "now"},

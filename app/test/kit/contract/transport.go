@@ -139,7 +139,8 @@ func CheckRejected(res *http.Response, got []byte) error {
 func (x *Exchange) checkUndocumented(doc *openapi3.T) error {
 	inAPI := strings.HasPrefix(x.Request.URL.Path, "/api/")
 	isHTML := strings.HasPrefix(x.Response.Header.Get("Content-Type"), "text/html")
-	if !inAPI && isHTML && x.Response.StatusCode == http.StatusNotFound {
+	acceptsHTML := strings.Contains(x.Request.Header.Get("Accept"), "text/html")
+	if !inAPI && isHTML && acceptsHTML && x.Response.StatusCode == http.StatusNotFound {
 		return nil
 	}
 	if x.Response.StatusCode >= http.StatusBadRequest {
