@@ -24,7 +24,7 @@ export const useDetails = defineStore('details', () => {
   /** The sale of the page; undefined on other pages. */
   const id = computed(() => (page.value.name === 'sale' ? String(page.value.params.id) : undefined))
   const cache = ref(new Map<string, CachedDetails>())
-  /** Loading failed, and nothing is cached for the displayed sale. */
+  /** Loading failed, and the displayed sale is not known completely. */
   const failed = ref(false)
   /** The displayed sale does not exist. */
   const missing = ref(false)
@@ -46,16 +46,22 @@ export const useDetails = defineStore('details', () => {
       console.warn('details:', error)
       if (wanted !== id.value) return
       missing.value = error instanceof Refused && error.refusal.code === 'not_found' && !sale.value
-      failed.value = !details.value && !missing.value
+      failed.value = !(details.value && sale.value) && !missing.value
     }
   }
 
   watch(id, load, { immediate: true })
-  // Also after a reconnect, and if the sale was deleted from the snapshots.
   watch(
-    () => live.isLive && id.value !== undefined && !missing.value && (failed.value || !sale.value),
-    (isNeeded) => isNeeded && load(),
+    () => live.isLive,
+    (isLive) => {
+      if (isLive && failed.value) void load()
+    },
   )
+  // The sale was deleted from the snapshots.
+  watch(sale, (now, before) => {
+    if (before?.id === id.value && !now) void load()
+  })
+
   /** The sale is displayed: on the page of the slots, or on its own page. */
   const isShown = (wanted: string): boolean =>
     wanted === id.value ||
