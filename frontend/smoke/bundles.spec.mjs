@@ -6,7 +6,7 @@ const dist = new URL('../dist/', import.meta.url)
 /** The limits of the first load of a path, in one language, compressed with gzip, in bytes. */
 const LIMITS = {
   '/': { view: 'src/views/HomeView.vue', js: 80_900, css: 7_850 },
-  '/sale/:id': { view: 'src/views/SaleView.vue', js: 79_000, css: 6_650 },
+  '/sale/:id': { view: 'src/views/SaleView.vue', js: 79_800, css: 6_650 },
 }
 const DICTIONARIES = ['src/words/en.ts', 'src/words/zh.ts']
 const OF_CONSOLE = /el-button|uplot|u-axis|element-plus/

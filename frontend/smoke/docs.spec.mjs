@@ -14,6 +14,7 @@ test('docs: both pages open under the security policy', async ({ open, busy }) =
 })
 
 async function checkPage(page) {
+  await page.waitForLoadState() // without its styles the page is wide
   await expectNoSideways(page)
   expectNoProblems(page)
 }
