@@ -1,5 +1,5 @@
 import { computed } from 'vue'
-import { buyStep, type BuyStep } from '../checkout/buystep'
+import { buyStep, type BuyFacts, type BuyStep } from '../checkout/buystep'
 import { countdown } from '../format/countdown'
 import type { Order, OrderState, Sale } from '../protocol/types'
 import { useDeliverySheet } from '../stores/deliverysheet'
@@ -37,7 +37,6 @@ export function useBuyButton(sale: () => Sale) {
   const delivery = useDeliverySheet()
   const words = useWords()
 
-  const phase = computed(() => phaseAt(sale(), live.now))
   const attempt = computed(() => attempts.onSale(sale().id))
   /** The last attempt in this sale, if it was rejected and the message was not dismissed. */
   const refused = computed(() =>
@@ -69,22 +68,21 @@ export function useBuyButton(sale: () => Sale) {
     () => activeOrders.value.filter(({ state }) => state === 'pending').sort(byDeadline)[0],
   )
 
-  const step = computed(() =>
-    buyStep({
-      phase: phase.value,
-      paused: sale().paused,
-      stock: sale().stock,
-      allowed: allowed.value,
-      held: heldUnits.value,
-      pending: attempt.value !== undefined,
-      challenged: passes.shown?.sale === sale().id,
-      reserved: reserved.value !== undefined,
-      unpaid: unpaid.value && paymentOf(unpaid.value),
-      expired: ordersOfSale.value[0]?.state === 'expired',
-      blocked: live.isBlocked,
-      mustLogIn: session.mustLogIn,
-    }),
-  )
+  const facts = computed((): BuyFacts => ({
+    phase: phaseAt(sale(), live.now),
+    paused: sale().paused,
+    stock: sale().stock,
+    allowed: allowed.value,
+    held: heldUnits.value,
+    pending: attempt.value !== undefined,
+    challenged: passes.shown?.sale === sale().id,
+    reserved: reserved.value !== undefined,
+    unpaid: unpaid.value && paymentOf(unpaid.value),
+    expired: ordersOfSale.value[0]?.state === 'expired',
+    blocked: live.isBlocked,
+    mustLogIn: session.mustLogIn,
+  }))
+  const step = computed(() => buyStep(facts.value))
 
   function paymentOf(order: Order): { payable: boolean; needsAddress: boolean } {
     return { payable: isPayable(order, live.now), needsAddress: delivery.isRequired(order) }
@@ -94,11 +92,13 @@ export function useBuyButton(sale: () => Sale) {
     const wanted = ACTIONS[step.value] ?? 'none'
     return wanted === 'login' || live.canRequest ? wanted : 'none'
   })
-  /** Whether a shopper with units can buy one more. */
-  const another = computed(() => {
-    const isOffered = phase.value === 'open' && !sale().paused && allowed.value > 0 && sale().stock > 0
-    return isOffered && live.canRequest && heldUnits.value > 0 && !attempt.value && !reserved.value
-  })
+  /** Whether a shopper with units can buy one more: as without them, the step would be `ready`. */
+  const another = computed(
+    () =>
+      heldUnits.value > 0 &&
+      live.canRequest &&
+      buyStep({ ...facts.value, held: 0, unpaid: undefined, expired: false }) === 'ready',
+  )
 
   const label = computed(() => {
     const w = words.value.buy

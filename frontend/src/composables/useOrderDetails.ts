@@ -40,8 +40,7 @@ export function useOrderDetails(id: () => string) {
     () => (live.ready ? `${id()} ${String(order.value?.rev)}` : undefined),
     (wanted) => {
       if (details.value?.order.id !== id()) details.value = undefined
-      if (wanted && details.value?.order.rev !== order.value?.rev) void load()
-      else if (wanted && !order.value) void load()
+      if (wanted && (!order.value || details.value?.order.rev !== order.value.rev)) void load()
     },
     { immediate: true },
   )

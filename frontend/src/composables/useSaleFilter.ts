@@ -13,8 +13,7 @@ const SORTS = {
   price: (sale: Sale) => sale.price_fen,
   discount: (sale: Sale) => -discount(sale.product.list_price_fen, sale.price_fen),
 }
-export type SaleSort = keyof typeof SORTS
-export const sorts = Object.keys(SORTS) as SaleSort[]
+export const sorts = Object.keys(SORTS) as (keyof typeof SORTS)[]
 
 /** The filter of the displayed sales. The URL contains it, so it can be shared and survives a visit to a sale. */
 export function useSaleFilter() {

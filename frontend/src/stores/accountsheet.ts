@@ -1,6 +1,6 @@
-import { defineStore } from './define'
 import { computed, ref, watch } from 'vue'
 import { closeSheet, isSheetOpen, openSheet, router } from '../router'
+import { defineStore } from './define'
 import { asReadonly } from './readonly'
 
 /** The views of the account, which require a login. */

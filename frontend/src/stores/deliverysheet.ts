@@ -1,7 +1,7 @@
-import { defineStore } from './define'
 import { computed } from 'vue'
 import type { Order } from '../protocol/types'
 import { openSheet, router } from '../router'
+import { defineStore } from './define'
 import { createOrderSheet } from './ordersheet'
 import { useSales } from './sales'
 
