@@ -12,6 +12,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -46,6 +47,9 @@ http {
 // singleProcess runs nginx as a single process, so that a kill leaves no workers.
 const singleProcess = "master_process off;\nevents { worker_connections 16384; }"
 
+// shippedServer is the line of a node in the site file. Its group contains the parameters, which apply to all nodes.
+var shippedServer = regexp.MustCompile(`server 127\.0\.0\.1:8080([^;]*);`)
+
 // StartNginx starts nginx in front of upstream (host:port, several separated by commas). nginx ends with the test.
 // StartNginx replaces the addresses and the certificate in the site file and applies changes: pairs of a text that
 // occurs exactly once and its replacement.
@@ -76,6 +80,14 @@ func startNginx(
 	if err != nil {
 		t.Fatalf("kit: nginx: %v", err)
 	}
+	server := shippedServer.FindStringSubmatch(changed)
+	if server == nil {
+		t.Fatalf("kit: nginx: %s has no line for the node 127.0.0.1:8080", site)
+	}
+	var servers strings.Builder
+	for node := range strings.SplitSeq(upstream, ",") {
+		fmt.Fprintf(&servers, "server %s%s;\n", node, server[1])
+	}
 	dir := t.TempDir()
 	n := &Nginx{}
 	n.CA = filepath.Join(dir, "cert.pem")
@@ -85,8 +97,7 @@ func startNginx(
 	err = onFreePort(0, func(port int) error {
 		n.Addr = loopback(port)
 		conf, err := swap(changed, []string{
-			"listen 443 ssl;", "listen " + n.Addr + " ssl;", "listen [::]:443 ssl;", "", "server 127.0.0.1:8080 ",
-			strings.Join(strings.Split("server "+upstream+" ", ","), " max_fails=2 fail_timeout=5s;\n  server "),
+			"listen 443 ssl;", "listen " + n.Addr + " ssl;", "listen [::]:443 ssl;", "", server[0], servers.String(),
 			"/etc/ssl/stampede/fullchain.pem", "cert.pem", "/etc/ssl/stampede/privkey.pem", "key.pem",
 		})
 		if err != nil {
