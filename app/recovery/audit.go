@@ -2,15 +2,18 @@ package recovery
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"stampede/app/shop"
 )
 
 const (
-	auditTries = 5
-	auditPause = 300 * time.Millisecond
+	auditTries = 3
+	// auditPause is longer than any effect of a committed change takes on a healthy shop (one second, P5).
+	auditPause = 2 * time.Second
 )
 
 // AuditReport is the result of an audit of one sale.
@@ -22,6 +25,16 @@ type AuditReport struct {
 	Loaded   bool        `json:"loaded"`
 	Waiting  int64       `json:"waiting"` // tickets not settled yet; 0: drained
 	Failures []string    `json:"failures"`
+
+	found []failure // the failures with their identity
+}
+
+// failure is a failed check. Two reads of a sale have found the same failure if check and subject are equal; numbers and
+// states in the text may differ.
+type failure struct {
+	check   string  // format of the text
+	subject shop.ID // order or buyer; 0: the sale
+	text    string
 }
 
 // AuditColumn has the numbers of one store. Initial + Added = Stock + Held + Sold + Withdrawn.
@@ -42,24 +55,57 @@ type Auditor struct {
 	Store Store
 }
 
-// Sale audits one sale. A failure counts only if it persists over auditTries reads, because the two stores are read at
-// different instants.
+// Sale audits one sale, see Sales.
 func (a *Auditor) Sale(ctx context.Context, id shop.ID) (AuditReport, error) {
-	var report AuditReport
-	for try := range auditTries {
-		if try > 0 && !shop.Sleep(ctx, auditPause) {
-			return report, ctx.Err()
-		}
-		var err error
-		if report, err = a.auditOnce(ctx, id); err != nil || len(report.Failures) == 0 {
-			return report, err
-		}
+	reports, err := a.Sales(ctx, id)
+	if err != nil {
+		return AuditReport{}, err
 	}
-	return report, nil
+	return reports[0], nil
+}
+
+// Sales audits the sales in the given order. The two stores are read at different instants, so sales with failures are
+// read again, together, after auditPause. A failure is reported only if every read has found it. NotFound: no such sale.
+func (a *Auditor) Sales(ctx context.Context, ids ...shop.ID) ([]AuditReport, error) {
+	reports := make([]AuditReport, len(ids))
+	suspicious := make([]int, len(ids)) // indexes of reports
+	for i := range suspicious {
+		suspicious[i] = i
+	}
+	for try := 0; try < auditTries && len(suspicious) > 0; try++ {
+		if try > 0 && !shop.Sleep(ctx, auditPause) {
+			return nil, ctx.Err()
+		}
+		for _, i := range suspicious {
+			again, err := a.auditOnce(ctx, ids[i])
+			if err != nil {
+				return nil, err
+			}
+			if try > 0 {
+				again.keepRepeated(reports[i].found)
+			}
+			reports[i] = again
+		}
+		suspicious = slices.DeleteFunc(suspicious, func(i int) bool { return len(reports[i].found) == 0 })
+	}
+	for i := range reports {
+		reports[i].Failures = shop.Mapped(reports[i].found, func(f failure) string { return f.text })
+	}
+	return reports, nil
+}
+
+// keepRepeated removes the failures that are not among the earlier ones.
+func (r *AuditReport) keepRepeated(earlier []failure) {
+	r.found = slices.DeleteFunc(r.found, func(f failure) bool {
+		return !slices.ContainsFunc(earlier, func(e failure) bool { return e.check == f.check && e.subject == f.subject })
+	})
 }
 
 func (a *Auditor) auditOnce(ctx context.Context, id shop.ID) (AuditReport, error) {
 	sale, err := a.Store.Sale(ctx, id)
+	if errors.Is(err, shop.ErrNoRow) {
+		return AuditReport{}, shop.Fail(shop.NotFound, "no such sale: "+id.String())
+	}
 	if err != nil {
 		return AuditReport{}, fmt.Errorf("read sale %s: %w", id, err)
 	}
@@ -73,8 +119,7 @@ func (a *Auditor) auditOnce(ctx context.Context, id shop.ID) (AuditReport, error
 	}
 	r := AuditReport{
 		Sale: id, Product: sale.Product.Name, Loaded: redis.Loaded, Waiting: redis.Tickets - redis.Done,
-		Failures: []string{},
-		Redis:    AuditColumn{redis.Initial, redis.Added, redis.Stock, redis.Held, redis.Sold, redis.Withdrawn},
+		Redis: AuditColumn{redis.Initial, redis.Added, redis.Stock, redis.Held, redis.Sold, redis.Withdrawn},
 		Database: AuditColumn{
 			Initial: totals.Sale.Initial, Added: totals.Sale.Added, Held: totals.HeldUnits, Sold: totals.SoldUnits,
 			Withdrawn: totals.Withdrawn + totals.RefundedUnits,
@@ -84,23 +129,27 @@ func (a *Auditor) auditOnce(ctx context.Context, id shop.ID) (AuditReport, error
 	r.checkDatabase(totals)
 	if redis.Loaded {
 		r.checkRedis(sale.Limit, redis)
-		r.compareStores(redis, pendingWithdrawalUnits(&redis, totals.Pending))
+		again, err := a.Redis.Audit(ctx, sale.Ref())
+		if err != nil {
+			return AuditReport{}, fmt.Errorf("audit sale %s in Redis again: %w", id, err)
+		}
+		r.compareStores(redis, again, pendingWithdrawalUnits(&redis, totals.Pending))
 		return r, a.checkHolds(ctx, &r, redis)
 	}
 	if sale.Epoch == 0 && totals.Orders > 0 {
-		r.addFailure("the sale was never loaded into Redis but has %d orders", totals.Orders)
+		r.addFailure(0, "the sale was never loaded into Redis but has %d orders", totals.Orders)
 	}
 	return r, nil
 }
 
-func (r *AuditReport) addFailure(format string, args ...any) {
-	r.Failures = append(r.Failures, fmt.Sprintf(format, args...))
+func (r *AuditReport) addFailure(subject shop.ID, format string, args ...any) {
+	r.found = append(r.found, failure{format, subject, fmt.Sprintf(format, args...)})
 }
 
 // checkBalance checks the stock equation of one store.
 func (r *AuditReport) checkBalance(side string, c AuditColumn) {
 	if c.Initial+c.Added != c.Stock+c.Held+c.Sold+c.Withdrawn || c.Stock < 0 || c.Held < 0 {
-		r.addFailure("%s: initial %d + added %d ≠ stock %d + held %d + sold %d + withdrawn %d",
+		r.addFailure(0, "%s: initial %d + added %d ≠ stock %d + held %d + sold %d + withdrawn %d",
 			side, c.Initial, c.Added, c.Stock, c.Held, c.Sold, c.Withdrawn)
 	}
 }
@@ -108,16 +157,16 @@ func (r *AuditReport) checkBalance(side string, c AuditColumn) {
 func (r *AuditReport) checkDatabase(t shop.SaleTotals) {
 	r.checkBalance("database", r.Database)
 	if units := t.HeldUnits + t.SoldUnits + t.RefundedUnits; t.Taken != units {
-		r.addFailure("database: the guard counts %d units taken, the rows hold %d", t.Taken, units)
+		r.addFailure(0, "database: the guard counts %d units taken, the rows hold %d", t.Taken, units)
 	}
 	if len(t.OverLimit) > 0 {
-		r.addFailure("database: %d buyers are over the limit, first %s", len(t.OverLimit), t.OverLimit[0])
+		r.addFailure(0, "database: %d buyers are over the limit, first %s", len(t.OverLimit), t.OverLimit[0])
 	}
 	if t.Duplicates > 0 {
-		r.addFailure("database: %d orders repeat a key of their buyer", t.Duplicates)
+		r.addFailure(0, "database: %d orders repeat a key of their buyer", t.Duplicates)
 	}
 	if t.WithoutPayment > 0 {
-		r.addFailure("database: %d orders are paid without a payment", t.WithoutPayment)
+		r.addFailure(0, "database: %d orders are paid without a payment", t.WithoutPayment)
 	}
 }
 
@@ -128,11 +177,11 @@ func (r *AuditReport) checkRedis(limit int, s shop.SaleAudit) {
 		held += int64(h.Qty)
 	}
 	if held != s.Held+s.Sold {
-		r.addFailure("redis: holds add up to %d units, held + sold is %d", held, s.Held+s.Sold)
+		r.addFailure(0, "redis: holds add up to %d units, held + sold is %d", held, s.Held+s.Sold)
 	}
 	for user, units := range s.Units {
 		if units > int64(limit) || units < 0 {
-			r.addFailure("redis: buyer %s counts %d units, the limit is %d", user, units, limit)
+			r.addFailure(user, "redis: buyer %s counts %d units, the limit is %d", user, units, limit)
 		}
 	}
 }
@@ -147,21 +196,23 @@ func pendingWithdrawalUnits(s *shop.SaleAudit, pending []int64) (units int64) {
 }
 
 // compareStores compares the two stores. Redis must never have more free units than the database. When no reservation
-// is in progress, both must have the same units, except for units that operators are withdrawing.
-func (r *AuditReport) compareStores(s shop.SaleAudit, beingWithdrawn int64) {
-	if r.Redis.Stock > r.Database.Stock {
-		r.addFailure("redis has %d units free, the database only %d", r.Redis.Stock, r.Database.Stock)
+// is in progress, both must have the same units, except for units that operators are withdrawing. before and after are
+// readings of Redis around the reading of the database. If the sale has changed between them, only the smaller number of
+// free units is compared: a sale that sells or returns units had at most that number free with the same database.
+func (r *AuditReport) compareStores(before, after shop.SaleAudit, beingWithdrawn int64) {
+	if free := min(before.Stock, after.Stock); free > r.Database.Stock {
+		r.addFailure(0, "redis has %d units free, the database only %d", free, r.Database.Stock)
 	}
-	if r.Waiting != 0 {
+	if r.Waiting != 0 || before.Counters != after.Counters {
 		return
 	}
 	if r.Redis.Held != r.Database.Held || r.Redis.Sold != r.Database.Sold {
-		r.addFailure("drained, but redis holds %d and sold %d, the database holds %d and sold %d",
+		r.addFailure(0, "drained, but redis holds %d and sold %d, the database holds %d and sold %d",
 			r.Redis.Held, r.Redis.Sold, r.Database.Held, r.Database.Sold)
 	}
-	if r.Redis.Stock+s.Burnt+beingWithdrawn != r.Database.Stock {
-		r.addFailure("drained, but redis has %d free, %d burnt and %d that are being withdrawn, the database %d free",
-			r.Redis.Stock, s.Burnt, beingWithdrawn, r.Database.Stock)
+	if r.Redis.Stock+before.Burnt+beingWithdrawn != r.Database.Stock {
+		r.addFailure(0, "drained, but redis has %d free, %d burnt and %d that are being withdrawn, the database %d free",
+			r.Redis.Stock, before.Burnt, beingWithdrawn, r.Database.Stock)
 	}
 }
 
@@ -180,13 +231,13 @@ func (a *Auditor) checkHolds(ctx context.Context, r *AuditReport, s shop.SaleAud
 		case !ok:
 			noRow++
 		case !o.HoldsUnits():
-			r.addFailure("redis holds %d units for order %s, which is %s", h.Qty, h.Order, o.State)
+			r.addFailure(o.ID, "redis holds %d units for order %s, which is %s", h.Qty, h.Order, o.State)
 		case h.Sold != o.State.Sold():
-			r.addFailure("redis counts %d units of order %s as %s, which is %s", h.Qty, h.Order, heldOrSold(h), o.State)
+			r.addFailure(o.ID, "redis counts %d units of order %s as %s, which is %s", h.Qty, h.Order, heldOrSold(h), o.State)
 		}
 	}
 	if noRow > r.Waiting {
-		r.addFailure("redis holds units for %d orders without a row, but only %d reservations are under way", noRow, r.Waiting)
+		r.addFailure(0, "redis holds units for %d orders without a row, but only %d reservations are under way", noRow, r.Waiting)
 	}
 	return nil
 }

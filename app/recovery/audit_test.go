@@ -16,9 +16,16 @@ type auditStores struct {
 	redis  shop.SaleAudit
 	totals shop.SaleTotals
 	rows   []shop.Order
+
+	audits  int         // calls of Audit
+	onAudit func(n int) // called with the number of earlier calls; nil: no callback
 }
 
 func (s *auditStores) Audit(context.Context, shop.SaleRef) (shop.SaleAudit, error) {
+	if s.onAudit != nil {
+		s.onAudit(s.audits)
+	}
+	s.audits++
 	return s.redis, nil
 }
 
@@ -89,6 +96,56 @@ func TestAuditFindsEveryKindOfDefect(t *testing.T) {
 				all := strings.Join(report.Failures, "\n")
 				if c.wantText == "" && all != "" || !strings.Contains(all, c.wantText) || c.wantText != "" &&
 					all == "" {
+					t.Errorf("got failures %q, want them to contain %q", all, c.wantText)
+				}
+			})
+		})
+	}
+}
+
+// Two seconds between the reads are enough for the effects of every committed change. So the audit reports a difference
+// of an order only if the next read finds the same order again, and a difference of a sale only if it persists.
+func TestAuditReportsOnlyLastingDifferences(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		onAudit  func(s *auditStores, n int)
+		wantText string // "": must pass
+	}{
+		"another order ends during each read": {func(s *auditStores, n int) {
+			s.redis.Holds[0].Order, s.redis.Holds[1].Order = shop.ID(10+2*n), shop.ID(11+2*n)
+			s.rows = []shop.Order{{ID: s.redis.Holds[0].Order, State: shop.Expired}, {ID: s.redis.Holds[1].Order, State: shop.Pending}}
+		}, ""},
+		"one order stays ended": {func(s *auditStores, n int) {
+			s.redis.Holds[0].Order = shop.ID(10 + 2*n)
+			s.rows = []shop.Order{{ID: s.redis.Holds[0].Order, State: shop.Expired}, {ID: 2, State: shop.Expired}}
+		}, "redis holds 1 units for order 2, which is expired"},
+		"units return after a second": {func(s *auditStores, n int) {
+			if n < 2 {
+				s.rows[0].State = shop.Expired
+			} else {
+				s.rows[0].State = shop.Pending
+			}
+		}, ""},
+		"a buy during each read": {func(s *auditStores, n int) { // the database is read after odd calls, with the buy
+			s.redis.Stock, s.redis.Held = int64(6-n), int64(3+n)
+			s.redis.Holds = []shop.OpenHold{{Order: 1, Hold: 1, Qty: 2}, {Order: 2, Hold: 1, Qty: 1 + n}}
+			s.totals.Taken, s.totals.HeldUnits = s.redis.Held+1, s.redis.Held+1
+		}, ""},
+		"a buy during each read, and a unit too many": {func(s *auditStores, n int) {
+			s.redis.Stock, s.redis.Held, s.redis.Withdrawn = int64(8-n), int64(2+n), 0
+			s.redis.Holds = []shop.OpenHold{{Order: 1, Hold: 1, Qty: 1}, {Order: 2, Hold: 1, Qty: 1 + n}}
+			s.totals.Taken, s.totals.HeldUnits = s.redis.Held+2, s.redis.Held+2
+		}, "units free, the database only"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				stores := validStores()
+				stores.onAudit = func(n int) { c.onAudit(stores, n) }
+				report, err := (&Auditor{Redis: stores, Store: stores}).Sale(context.Background(), 7)
+				fakes.Must(t, err)
+				all := strings.Join(report.Failures, "\n")
+				if c.wantText == "" && all != "" || !strings.Contains(all, c.wantText) {
 					t.Errorf("got failures %q, want them to contain %q", all, c.wantText)
 				}
 			})

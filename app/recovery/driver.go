@@ -26,7 +26,8 @@ type Driver struct {
 	Partitions int
 	Store      Store
 	Redis      Redis
-	// TakesPayments: a gateway is configured; it still has the payments that the stores have lost.
+	// TakesPayments: a gateway is configured; it still has the payments that the stores have lost. A node without a
+	// gateway reads from the database whether the shop takes payments.
 	TakesPayments bool
 	// PayWindow is the time to pay for an order that is written again and has no deadline. Margin is how long before a
 	// deadline the gateway stops accepting payments.
@@ -234,12 +235,16 @@ func (d *Driver) All() []int {
 	return all
 }
 
-// watch returns the schedule of the gateway queries about orders; nil without a gateway.
-func (d *Driver) watch(now shop.Millis) *shop.PaymentWatch {
-	if !d.TakesPayments {
-		return nil
+// watch returns the schedule of the gateway queries about orders; nil if the shop takes no payments.
+func (d *Driver) watch(ctx context.Context, now shop.Millis) (*shop.PaymentWatch, error) {
+	takes, err := d.TakesPayments, error(nil)
+	if !takes {
+		takes, err = d.Store.TakesPayments(ctx)
 	}
-	return &shop.PaymentWatch{Now: now, Margin: d.Margin, Spread: d.Spread, PerOrder: d.MinTimePerOrder}
+	if err != nil || !takes {
+		return nil, err
+	}
+	return &shop.PaymentWatch{Now: now, Margin: d.Margin, Spread: d.Spread, PerOrder: d.MinTimePerOrder}, nil
 }
 
 // Suspect makes the next inspection check every loaded sale of the partition, like the first inspection.

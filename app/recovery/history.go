@@ -106,7 +106,11 @@ func (d *Driver) beginGeneration(
 	if err != nil {
 		return err
 	}
-	if watch := d.watch(now); watch != nil && !nothingLost {
+	watch, err := d.watch(ctx, now)
+	if err != nil {
+		return err
+	}
+	if watch != nil && !nothingLost {
 		if watched, err = d.Store.WatchPayments(ctx, *watch); err != nil {
 			return fmt.Errorf("watch pending orders for payments: %w", err)
 		}

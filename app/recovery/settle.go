@@ -138,10 +138,14 @@ func (d *Driver) writeRecord(ctx context.Context, sale *shop.Sale, e shop.Entry,
 	if decision == SettleEnd {
 		row.State, row.Reason, row.CancelledAt = shop.Cancelled, shop.ReasonRecovered, now
 	}
-	_, err = d.Store.InsertLost(ctx, sale.Epoch, []shop.NewOrder{row}, d.watch(now))
+	watch, err := d.watch(ctx, now)
+	if err != nil {
+		return err
+	}
+	_, err = d.Store.InsertLost(ctx, sale.Epoch, []shop.NewOrder{row}, watch)
 	if errors.Is(err, shop.ErrPermanent) && decision == SettleEnd { // the texts or the key of the row cannot be stored
 		row.Address, row.Key, row.ContentHash, row.ProductName = nil, "", "", ""
-		_, err = d.Store.InsertLost(ctx, sale.Epoch, []shop.NewOrder{row}, d.watch(now))
+		_, err = d.Store.InsertLost(ctx, sale.Epoch, []shop.NewOrder{row}, watch)
 	}
 	if err != nil {
 		return fmt.Errorf("write order %s: %w", e.Order, err)

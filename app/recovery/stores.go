@@ -78,5 +78,6 @@ type Store interface {
 	Pin(server string, generation int64)
 	RaiseBeat(ctx context.Context, h shop.DatabaseHistory) (shop.DatabaseHistory, error)
 	NewGeneration(ctx context.Context, read shop.DatabaseHistory, above int64, epochs map[int]int64) error
+	TakesPayments(ctx context.Context) (bool, error)
 	WatchPayments(ctx context.Context, w shop.PaymentWatch) (int, error)
 }

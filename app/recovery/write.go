@@ -89,7 +89,10 @@ func (p *recoveryRun) writeSaleRows(ctx context.Context, entries []shop.Entry) e
 func (p *recoveryRun) insert(ctx context.Context, entries []shop.Entry, rows []shop.NewOrder) error {
 	var watch *shop.PaymentWatch
 	if p.found.database {
-		watch = p.watch(p.closedAt)
+		var err error
+		if watch, err = p.watch(ctx, p.closedAt); err != nil {
+			return err
+		}
 	}
 	inserted, err := p.Store.InsertLost(ctx, p.claim, rows, watch)
 	switch {

@@ -31,7 +31,7 @@ type MissingFeature struct {
 
 // missing tries every required operation and returns the failed operations. Migrations can run under another account.
 // So privileges that only migrations need are reported only while migrations are pending.
-func (s *stores) missing(ctx context.Context) []MissingFeature {
+func (s *stores) missing(ctx context.Context, c *Config) []MissingFeature {
 	var found []MissingFeature
 	for _, err := range streams.CheckCommands(ctx, s.client) {
 		found = append(found, MissingFeature{"Redis", err.Error()})
@@ -43,6 +43,11 @@ func (s *stores) missing(ctx context.Context) []MissingFeature {
 	for _, need := range s.db.Needs(ctx) {
 		if need.Err != nil && (!need.Migrate || len(pending) > 0) {
 			found = append(found, MissingFeature{"MySQL", need.Err.Error()})
+		}
+	}
+	if len(pending) == 0 {
+		if err := c.requireNodeGateway(ctx, s.db); err != nil {
+			found = append(found, MissingFeature{"MySQL", err.Error()})
 		}
 	}
 	return found

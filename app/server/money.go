@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -18,6 +19,7 @@ import (
 	"stampede/app/limits"
 	"stampede/app/payment"
 	"stampede/app/shop"
+	"stampede/app/store"
 )
 
 // money holds the jobs for opened payments. Its fields are nil if the shop takes no payments.
@@ -106,6 +108,33 @@ func (c *Config) gateway() (payment.Gateway, error) {
 		AppCert: string(c.AlipayAppCert), Cert: string(c.AlipayCert), RootCert: string(c.AlipayRootCert),
 		NotifyURL: c.AlipayNotifyURL, ReturnURL: c.AlipayReturnURL, Timeout: c.AlipayTimeout,
 	})
+}
+
+// requireGateway returns an error if the database has a trade or a payment and no gateway is configured. Only the
+// gateway can tell whether a pending order was paid, so nothing may end or recover orders without it.
+func (c *Config) requireGateway(ctx context.Context, db *store.Store) error {
+	if c.AlipayAppID != "" {
+		return nil
+	}
+	takes, err := db.TakesPayments(ctx)
+	if err != nil || !takes {
+		return err
+	}
+	return errors.New("the database has payments, and STAMPEDE_ALIPAY_APP_ID is not set: a paid order could expire; set " +
+		"STAMPEDE_ALIPAY_APP_ID, STAMPEDE_ALIPAY_PRIVATE_KEY and STAMPEDE_ALIPAY_PUBLIC_KEY (or STAMPEDE_ALIPAY_APP_CERT, " +
+		"_CERT and _ROOT_CERT) as on the other nodes of this shop")
+}
+
+// requireNodeGateway is requireGateway for a node: without a gateway it may have the role api only.
+func (c *Config) requireNodeGateway(ctx context.Context, db *store.Store) error {
+	if !c.Roles.Worker && !c.Roles.Sweeper {
+		return nil
+	}
+	err := c.requireGateway(ctx, db)
+	if err != nil {
+		err = fmt.Errorf("%w; a node with STAMPEDE_ROLES=api starts without them", err)
+	}
+	return err
 }
 
 // setLocalAddresses sets missing addresses to the local address of this node: the links in e-mails, shared

@@ -16,7 +16,7 @@ import (
 // connections, which may use any server.
 func (p *parts) composeRecovery(c *Config, registry *prometheus.Registry) {
 	db := p.stores.recoveryDB
-	p.recovery = newDriver(c, db, p.inventory, p.gateway != nil)
+	p.recovery = newDriver(c, db, p.inventory)
 	p.recovery.Trust = func(ctx context.Context, server string, generation int64) error {
 		p.stores.db.Trust(server, generation)
 		return p.lease.RunOnce(ctx)
@@ -47,9 +47,9 @@ func boolGauge(value bool) int {
 }
 
 // newDriver returns the recovery driver of all partitions on the given connections.
-func newDriver(c *Config, db *store.Store, inventory *streams.Inventory, takesPayments bool) *recovery.Driver {
+func newDriver(c *Config, db *store.Store, inventory *streams.Inventory) *recovery.Driver {
 	return &recovery.Driver{
-		Partitions: c.Partitions, Store: db, Redis: inventory, TakesPayments: takesPayments,
+		Partitions: c.Partitions, Store: db, Redis: inventory, TakesPayments: c.AlipayAppID != "",
 		PayWindow: c.PayWindow, Margin: shop.PayMargin(c.PayWindow), Spread: watchSpread,
 		MinTimePerOrder: 2 * time.Second / time.Duration(max(1, c.AlipayQueryRate)),
 	}

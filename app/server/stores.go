@@ -253,7 +253,11 @@ func (s *Server) prepare(ctx context.Context, stores *stores) error {
 			return err
 		}
 	}
-	return prepareDatabase(ctx, stores.db, s.options.Migrate || s.config.Embedded(), s.config.Partitions)
+	err := prepareDatabase(ctx, stores.db, s.options.Migrate || s.config.Embedded(), s.config.Partitions)
+	if err == nil {
+		err = s.config.requireNodeGateway(ctx, stores.db)
+	}
+	return err
 }
 
 // checkReplica requires a primary for the replica, and TLS verification if certificates are configured.

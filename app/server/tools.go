@@ -144,7 +144,7 @@ func (t *Tools) CheckStores(ctx context.Context) ([]MissingFeature, []Weakness, 
 	if err := t.connect(ctx); err != nil {
 		return nil, nil, err
 	}
-	missing := t.stores.missing(ctx)
+	missing := t.stores.missing(ctx, &t.config)
 	weaknesses, err := t.stores.weaknesses(ctx)
 	return missing, append(weaknesses, t.stores.replicaWeaknesses(ctx)...), err
 }

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"stampede/app/backoffice"
@@ -44,15 +43,14 @@ func (t *Tools) driver(ctx context.Context, operation journal.Operation) (*recov
 	if err != nil {
 		return nil, err
 	}
-	gateway, err := t.config.gateway()
-	if err != nil {
+	if err := t.config.requireGateway(ctx, t.stores.db); err != nil {
 		return nil, err
 	}
 	if err := t.writeJournal(ctx, operation); err != nil {
 		return nil, err
 	}
 	db := t.stores.recoveryDB
-	d := newDriver(&t.config, db, inventory, gateway != nil)
+	d := newDriver(&t.config, db, inventory)
 	d.Trust = func(_ context.Context, server string, generation int64) error {
 		db.Trust(server, generation) // revs of written and ended orders depend on the generation
 		return nil
@@ -71,18 +69,7 @@ func (t *Tools) Audit(ctx context.Context, sales ...shop.ID) ([]recovery.AuditRe
 			return nil, err
 		}
 	}
-	auditor := &recovery.Auditor{Redis: inventory, Store: t.stores.db}
-	reports := make([]recovery.AuditReport, len(sales))
-	for i, id := range sales {
-		reports[i], err = auditor.Sale(ctx, id)
-		if errors.Is(err, shop.ErrNoRow) {
-			return nil, shop.Fail(shop.NotFound, "no such sale: "+id.String())
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	return reports, nil
+	return (&recovery.Auditor{Redis: inventory, Store: t.stores.db}).Sales(ctx, sales...)
 }
 
 func (t *Tools) loadedSales(ctx context.Context) ([]shop.ID, error) {

@@ -28,17 +28,18 @@ const firstCheck = 5 * time.Second
 
 // OpenTrade records once, before the gateway is contacted, that a pending order of the user has a trade. It records
 // nothing if the time to pay ends within margin of now. It returns the resulting row. ErrNoRow: no such order of this
-// user.
+// user. WrongState: the sale is hidden. AddressRequired: the product ships, and the order has no address. Both are
+// checked at each call, because a recovery records trades of orders whose buyers have not paid.
 func (s *Store) OpenTrade(
 	ctx context.Context, order, user shop.ID, now shop.Millis, margin time.Duration,
 ) (shop.Order, error) {
 	return inTx(ctx, s, "open the trade of order "+order.String(), func(tx bun.Conn) (shop.Order, error) {
 		o, err := s.lockOrderOf(ctx, tx, order, user)
 		expires := o.PayBy.Add(-margin)
-		if err != nil || o.State != shop.Pending || o.TradeOpened != 0 || expires <= now {
+		if err != nil || o.State != shop.Pending || expires <= now {
 			return o, err
 		}
-		if err := checkSaleForTrade(ctx, tx, &o); err != nil {
+		if err := checkSaleForTrade(ctx, tx, &o); err != nil || o.TradeOpened != 0 {
 			return o, err
 		}
 		o.TradeOpened = now
@@ -138,6 +139,12 @@ func (s *Store) CheckTrades(ctx context.Context, now shop.Millis, next map[shop.
 		}
 		return nil
 	})
+}
+
+// TakesPayments reports whether the database has a trade or a payment: orders of the shop may be paid at the gateway.
+func (s *Store) TakesPayments(ctx context.Context) (takes bool, err error) {
+	err = s.db.NewRaw("SELECT EXISTS (SELECT 1 FROM trades) OR EXISTS (SELECT 1 FROM payments)").Scan(ctx, &takes)
+	return takes, wrap("look for trades and payments", err)
 }
 
 // OpenTrades counts the trades that still have a check scheduled.
