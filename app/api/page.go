@@ -31,7 +31,7 @@ const (
 
 // shopperPaths matches the paths of the shopper's page, where the browser selects the view by the path. The path of a
 // sale has a route of its own, see sale_page.go.
-var shopperPaths = regexp.MustCompile(`^/(|orders|order/\d{1,19}(/(pay|address|refund))?|account(/[a-z]+)?|` +
+var shopperPaths = regexp.MustCompile(`^/(|orders|order/\d{1,19}(/(pay|address|refund|cancel|receipt))?|account(/[a-z]+)?|` +
 	`settings|address|challenge|shop/[a-z]+)$`)
 
 // The texts of index.html that depend on the language. index.html has the English ones.

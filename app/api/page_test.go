@@ -38,7 +38,8 @@ func TestPageIsServedForItsPaths(t *testing.T) {
 	s := open(t, nil)
 	for _, path := range []string{
 		"/", "/orders", "/order/7", "/order/7301444403200000101/pay", "/order/7/address",
-		"/order/7/refund", "/account", "/account/devices", "/settings", "/address", "/shop/terms", "/orders?a=b",
+		"/order/7/refund", "/order/7/cancel", "/order/7/receipt", "/account", "/account/devices", "/settings", "/address",
+		"/shop/terms", "/orders?a=b",
 	} {
 		got := s.request("GET", path, "")
 		s.want(got, 200, "<p>hello</p>")

@@ -31,6 +31,8 @@ export const router = createRouter({
     { name: 'pay', path: `/order/${ID}/pay`, components: {}, meta: { sheet: 'order' } },
     { name: 'delivery', path: `/order/${ID}/address`, components: {}, meta: { sheet: 'order' } },
     { name: 'refund', path: `/order/${ID}/refund`, components: {}, meta: { sheet: 'order' } },
+    { name: 'cancel', path: `/order/${ID}/cancel`, components: {}, meta: { sheet: 'order' } },
+    { name: 'receipt', path: `/order/${ID}/receipt`, components: {}, meta: { sheet: 'order' } },
     { name: 'account', path: '/account/:view([a-z]+)?', components: {}, meta: { sheet: 'home' } },
     { name: 'settings', path: '/settings', components: {}, meta: { sheet: 'home' } },
     { name: 'address', path: '/address', components: {}, meta: { sheet: 'home' } },
@@ -67,7 +69,16 @@ export const page = computed((): RouteLocationNormalizedLoaded => {
 })
 
 export type SheetName =
-  'pay' | 'delivery' | 'refund' | 'account' | 'settings' | 'address' | 'text' | 'challenge'
+  | 'pay'
+  | 'delivery'
+  | 'refund'
+  | 'cancel'
+  | 'receipt'
+  | 'account'
+  | 'settings'
+  | 'address'
+  | 'text'
+  | 'challenge'
 
 /** Reports whether the sheet is open. */
 export function isSheetOpen(name: SheetName): boolean {

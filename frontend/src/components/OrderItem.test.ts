@@ -9,12 +9,19 @@ import { usePreferences } from '../stores/preferences'
 import { order } from '../testing/samples'
 import OrderItem from './OrderItem.vue'
 
+const cancel = vi.fn()
 const receive = vi.fn()
 let app: App | undefined
 
 function show(over: Partial<Order>, receiving = false): void {
   const none = ref(new Set())
-  const shop = { receive, cancelling: none, paying: none, receiving: ref(new Set(receiving ? ['101'] : [])) }
+  const shop = {
+    cancel,
+    receive,
+    cancelling: none,
+    paying: none,
+    receiving: ref(new Set(receiving ? ['101'] : [])),
+  }
   app = createApp(() => h(OrderItem, { order: order(over) }))
   app.use(router).provide(shopKey, shop as unknown as Shop)
   app.mount(document.body.appendChild(document.createElement('div')))
@@ -24,10 +31,11 @@ const button = (label: string) =>
   document.querySelector<HTMLButtonElement>(`button[aria-label="${label}"]`) ?? undefined
 const CONFIRM = 'I received it: Kettle'
 
-beforeEach(() => {
+beforeEach(async () => {
   vi.resetAllMocks()
   freshStores()
   usePreferences().setLang('en')
+  await router.push('/')
 })
 
 afterEach(() => {
@@ -36,11 +44,21 @@ afterEach(() => {
 })
 
 describe('a shipped order', () => {
-  it('shows its parcel and can be confirmed', () => {
+  it('shows its parcel once, with its carrier', () => {
     show({ state: 'shipped', tracking: 'SF Express SF1234567890' })
     expect(document.querySelector('.tracking')?.textContent).toBe('Parcel SF Express SF1234567890')
-    button(CONFIRM)?.click()
-    expect(receive).toHaveBeenCalledTimes(1)
+  })
+
+  it.each<[string, Partial<Order>, string]>([
+    ['cancel', { state: 'pending' }, 'Cancel the order for Kettle'],
+    ['cancel', { state: 'reserved' }, 'Cancel the order for Kettle'],
+    ['receipt', { state: 'shipped' }, CONFIRM],
+  ])('asks before %s of an order: %o', async (sheet, over, label) => {
+    show(over)
+    button(label)?.click()
+    await vi.waitFor(() => expect(router.currentRoute.value.path).toBe(`/order/101/${sheet}`))
+    expect(cancel).not.toHaveBeenCalled()
+    expect(receive).not.toHaveBeenCalled()
   })
 
   it('is confirmed in the language of the shopper', async () => {
@@ -54,7 +72,7 @@ describe('a shipped order', () => {
   it('is confirmed once', () => {
     show({ state: 'shipped', tracking: 'SF SF1' }, true)
     button(CONFIRM)?.click()
-    expect(receive).not.toHaveBeenCalled()
+    expect(router.currentRoute.value.name).not.toBe('receipt')
     expect(button(CONFIRM)?.getAttribute('aria-disabled')).toBe('true')
   })
 

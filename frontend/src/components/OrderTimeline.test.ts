@@ -19,3 +19,14 @@ it('the timeline has a label for each state, also for a later one', () => {
   expect(labels).toEqual(['Paid', 'Refund requested', 'Refund declined', 'Updated'])
   app.unmount()
 })
+
+it('the timeline does not repeat the parcel, which the order above shows', () => {
+  freshStores()
+  const shipped = { ...order({ state: 'shipped', tracking: 'SF Express SF1' }), carrier: 'SF Express' }
+  const details = parseOrderDetails({ ...shipped, timeline: [{ state: 'shipped' }] })
+  const place = document.createElement('div')
+  const app = createApp(OrderTimeline, { order: shipped, details })
+  app.mount(place)
+  expect(place.textContent).not.toContain('SF')
+  app.unmount()
+})

@@ -7,14 +7,15 @@ type Http = components['schemas']
 export type TimelineState = Http['TimelineState']
 /** A later version may add a state. */
 type OrderStep = Omit<Http['TimelineStep'], 'state'> & { readonly state: string }
-type History = Pick<Http['OrderDetail'], 'carrier'> & { readonly timeline: readonly OrderStep[] }
+interface History {
+  readonly timeline: readonly OrderStep[]
+}
 
 /** An order with its history, for the page of the order. */
 export type OrderDetails = History & { readonly order: Order }
 
 const history = object<History>({
   timeline: list(object<OrderStep>({ state: text, at: optional(number) })),
-  carrier: optional(text),
 })
 
 export function parseOrderDetails(value: unknown): OrderDetails {

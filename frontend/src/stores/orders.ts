@@ -31,6 +31,14 @@ export function isPayable(order: Order, now: number): boolean {
 }
 
 /**
+ * Reports whether the receipt can be confirmed. While a refund is requested it cannot: the shop decides on the refund
+ * first.
+ */
+export function isReceivable({ state, reason }: Order): boolean {
+  return state === 'shipped' && reason !== 'refund_asked'
+}
+
+/**
  * The shopper's orders, newest first. Replies, events and pages deliver them in any order; the higher `rev` is the
  * newer version.
  */

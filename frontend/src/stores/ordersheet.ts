@@ -4,7 +4,7 @@ import { closeSheet, isSheetOpen, openSheet, router } from '../router'
 import { useOrders } from './orders'
 
 /** The state of a sheet for one order. Its route contains the order. */
-export function createOrderSheet(name: 'pay' | 'delivery' | 'refund') {
+export function createOrderSheet(name: 'pay' | 'delivery' | 'refund' | 'cancel' | 'receipt') {
   const orders = useOrders()
   const isOpen = computed(() => isSheetOpen(name) && order.value !== undefined)
   /** The order of the sheet, also while the sheet closes. */

@@ -32,6 +32,9 @@ export const useSession = defineStore('session', () => {
   /** The token for the server; undefined if the server would not accept it. */
   const token = computed(() => (tokenState.value === 'good' ? session.value?.access || undefined : undefined))
 
+  /** Signed in as a guest, so this server lets guests buy. */
+  const isGuest = computed(() => token.value !== undefined && !isAccount.value)
+
   /** A buy requires a login: the shop has no guests, or the session of the account has ended. */
   const mustLogIn = computed(() => guestsOff.value || (ended.value && isAccount.value))
 
@@ -163,6 +166,7 @@ export const useSession = defineStore('session', () => {
     token,
     ended,
     isAccount,
+    isGuest,
     guestsOff: asReadonly(guestsOff),
     mustLogIn,
     left,

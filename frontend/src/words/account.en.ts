@@ -51,9 +51,26 @@ export const accountEn = {
     welcome: (name: string) => `Welcome, ${name}.`,
     ended: 'You are signed out. Log in to see your orders again.',
   },
+  confirm: {
+    cancel: {
+      title: 'Cancel this order?',
+      intro: (name: string) =>
+        `Your units of ${name} are released for other shoppers, and you lose your place. To buy again, you must press Buy while units are left.`,
+      confirm: 'Cancel the order',
+      keep: 'Keep the order',
+    },
+    receive: {
+      title: 'Did you receive it?',
+      intro: (name: string) =>
+        `Please check ${name} first. The order finishes, and you can no longer request a refund afterwards.`,
+      confirm: 'I received it',
+      keep: 'Not yet',
+    },
+  },
   register: {
     title: 'Create an account',
-    intro: 'You can buy without an account. With an account, you see your orders on any device.',
+    intro: (guests: boolean) =>
+      `${guests ? 'You can buy without an account. ' : ''}With an account, you see your orders on any device.`,
     keeps: (guest: string) => `Your orders as ${guest} move to your account.`,
     submit: 'Create account',
     toLogin: 'I have an account',

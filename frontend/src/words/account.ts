@@ -3,13 +3,13 @@ import { usePreferences } from '../stores/preferences'
 import type { AccountWords } from './account.en'
 import { dictionary } from './dictionary'
 
-/** The texts of the account sheets in the shopper's language. */
+/** The texts of the sheets that are loaded on demand, in the shopper's language. */
 export const { load: loadAccountWords, use: useAccountWords } = dictionary<AccountWords>({
   en: () => import('./account.en').then(({ accountEn }) => accountEn),
   zh: () => import('./account.zh').then(({ accountZh }) => accountZh),
 })
 
-// The account sheets are loaded on demand. They wait here for their texts.
+// The sheets wait here for their texts.
 const preferences = usePreferences()
 for (let lang; lang !== preferences.lang;) {
   lang = preferences.lang

@@ -51,9 +51,24 @@ export const accountZh: AccountWords = {
     welcome: (name) => `欢迎，${name}。`,
     ended: '你已退出登录，重新登录即可查看订单。',
   },
+  confirm: {
+    cancel: {
+      title: '确认取消订单？',
+      intro: (name) =>
+        `取消后，${name} 将释放给其他人抢购，你的名额不再保留。如需购买，只能在有货时重新抢购。`,
+      confirm: '取消订单',
+      keep: '暂不取消',
+    },
+    receive: {
+      title: '确认收到货了吗？',
+      intro: (name) => `请收到 ${name} 并检查无误后再确认。确认收货后订单完成，不能再申请退款。`,
+      confirm: '确认收货',
+      keep: '还没收到',
+    },
+  },
   register: {
     title: '注册账号',
-    intro: '不注册也能抢购。注册后可在任何设备上查看订单。',
+    intro: (guests) => `${guests ? '不注册也能抢购。' : ''}注册后可在任何设备上查看订单。`,
     keeps: (guest) => `你以 ${guest} 身份下的订单会转移到你的账号。`,
     submit: '注册',
     toLogin: '我已有账号',
