@@ -68,6 +68,9 @@ export async function buy(page, cards = page.locator('[data-sale]')) {
   }
 }
 
+/** The button of the open sheet that confirms the end of an order. */
+export const confirmation = (page) => page.locator('dialog[open] [type=submit]')
+
 /** Reads the QR code from a screenshot of an element, as a camera does. */
 export async function scan(page, locator) {
   const picture = await locator.screenshot({ animations: 'disabled' })

@@ -26,6 +26,11 @@ test('buying, login', async ({ open, shop }) => {
     if (/stampede|token/.test(await page.locator('main').innerText()))
       throw new Error('the page shows a command')
     await reviewPage(page, 'buying-no-guests')
+    await page.getByRole('button', { name: 'Create an account' }).click()
+    await soon(dialog.getByText('you see your orders on any device'))
+    if (/without an account/.test(await dialog.innerText())) throw new Error('the form promises guests')
+    await page.keyboard.press('Escape')
+    await soon(dialog, 'hidden')
   })
   await test.step('a closed login buys nothing', async () => {
     await button.click()

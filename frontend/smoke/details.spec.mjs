@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expectNoProblems, live, reviewPage, soon, takeShot } from './browser.mjs'
 import { desktopDark, phoneLight, test } from './fixtures.mjs'
+import { StagedShop } from './staged.mjs'
 
 const DESCRIPTION =
   '<p>Made to be used <strong>every day</strong>.</p><ul><li>Spare parts for ten years</li></ul>' +
@@ -146,3 +147,35 @@ test('details of a real shop have its description and rules', async ({ open, bus
   await soon(detailsOf(page).locator('.markup'))
   expectNoProblems(page)
 })
+
+/** The page of a sale counts down to its end, and nothing moves. */
+for (const look of [{ ...phoneLight, lang: 'zh', viewport: { width: 320, height: 640 } }, desktopDark])
+  test(`details: the countdown to the end, ${look.size}`, async ({ open, quiet }) => {
+    const page = await open('about:blank', { ...look, relayed: true })
+    const staged = new StagedShop(page.relay)
+    await page.goto(quiet)
+    await page.locator('[data-sale] h3 a').first().click()
+    const details = detailsOf(page)
+    const clock = details.locator('.until')
+    await soon(clock.getByText(/Closes in|距结束/))
+    await soon(details.locator('.rules'))
+    const tops = () =>
+      details
+        .locator('h2, .price, .stock, [data-action]')
+        .evaluateAll((all) => all.map((element) => element.getBoundingClientRect().top).join())
+    const before = await tops()
+    await reviewPage(page, `details-${look.size}-countdown`)
+    staged.change(await details.getAttribute('data-details'), { paused: true })
+    await soon(clock.getByText(/Paused|已暂停/))
+    await takeShot(page, `details-${look.size}-countdown-paused`)
+    staged.endCurrentIn(12_000)
+    await page.waitForFunction(() =>
+      /^\d\.\d$/.test(document.querySelector('.until [role=timer]').textContent),
+    )
+    await takeShot(page, `details-${look.size}-countdown-last`)
+    await soon(details.and(page.locator('[data-phase="closed"]')))
+    await soon(clock.getByRole('timer'), 'detached')
+    await takeShot(page, `details-${look.size}-countdown-closed`)
+    const after = await tops()
+    if (after !== before) throw new Error(`moved from ${before} to ${after}`)
+  })

@@ -1,4 +1,4 @@
-import { buy, expectNoProblems, live, reviewPage, soon } from './browser.mjs'
+import { buy, confirmation, expectNoProblems, live, reviewPage, soon } from './browser.mjs'
 import { desktopLight, phoneDark, test } from './fixtures.mjs'
 
 /** The main flow of a shopper, on a server with an open sale. */
@@ -39,12 +39,34 @@ for (const look of [desktopLight, { ...phoneDark, lang: 'zh' }])
       if (!/^\d\d:\d\d$/.test(left) || left === '00:00') throw new Error(`the deadline is ${left}`)
       await reviewPage(page, `journey-${size}-${theme}-order`)
     })
-    await test.step('shows the order after a reload, and cancels it', async () => {
-      await page.reload()
-      await live(page)
-      await shown(id, 'pending')
+    const cancel = () =>
+      shown(id, 'pending')
         .getByRole('button', { name: /cancel|取消/i })
         .click()
+    await test.step('shows the order after a reload; Cancel asks, and dismissing keeps the order', async () => {
+      await page.reload()
+      await live(page)
+      const dialog = page.locator('dialog[open]')
+      for (const dismiss of [
+        () => dialog.getByRole('button', { name: /Keep the order|暂不取消/ }).click(),
+        () => page.keyboard.press('Escape'),
+        () => page.goBack(),
+      ]) {
+        await cancel()
+        await soon(confirmation(page))
+        await dismiss()
+        await soon(dialog, 'hidden')
+      }
+      await cancel()
+      await reviewPage(page, `journey-${size}-${theme}-cancel`)
+      await page.reload()
+      await soon(confirmation(page))
+      await page.keyboard.press('Escape')
+      await soon(shown(id, 'pending'))
+    })
+    await test.step('the confirmation cancels the order', async () => {
+      await cancel()
+      await confirmation(page).click()
       await soon(shown(id, 'cancelled'))
     })
     await test.step('reports no errors', () => expectNoProblems(page))

@@ -1,16 +1,28 @@
-import { ADDRESS, expectNoProblems, live, reviewPage, scan, soon, takeShot } from './browser.mjs'
+import {
+  ADDRESS,
+  confirmation,
+  expectNoProblems,
+  live,
+  reviewPage,
+  scan,
+  soon,
+  takeShot,
+  toShop,
+} from './browser.mjs'
 import { desktopLight, phoneDark, test } from './fixtures.mjs'
+import { stampede } from './program.mjs'
 
 /** Products of the demo with a limit of one per buyer. */
 const ONE_PER_BUYER = /Keyboard|Watch|Camera|Drone/
 
 /** A shopper pays at the simulated gateway, on a demo without simulated shoppers, so that all units stay available. */
 for (const look of [desktopLight, phoneDark])
-  test(`paying, ${look.size}`, async ({ open, quiet: base }) => {
+  test(`paying, ${look.size}`, async ({ open, quiet: base, quietData }) => {
     const page = await open(base, { ...look, address: ADDRESS })
     const visit = new Visit(open, page, look)
-    await visit.pay(base)
+    const id = await visit.pay(base)
     if (look.size === 'desktop') {
+      await visit.receive(id, base, quietData)
       await visit.payByPhone()
       await visit.lateRevived()
       await visit.lateRefunded()
@@ -130,6 +142,34 @@ class Visit {
       await soon(cashier.locator('[data-sale]').first())
       if (cashier !== this.page) await cashier.close()
     })
+    return id
+  }
+
+  /** The shop ships a paid order, and the buyer confirms the receipt on the page of the order. */
+  async receive(id, base, data) {
+    await test.step('a shipped order shows its carrier once', async () => {
+      const token = (await stampede(data, ['token', '--user', '1', '--role', 'admin'])).trim()
+      const operator = { STAMPEDE_URL: base, STAMPEDE_TOKEN: token }
+      const parcel = ['--carrier', 'SF Express', '--tracking', 'SF1']
+      await stampede(data, ['order', 'ship', id, ...parcel], undefined, operator)
+      await this.order(id, 'shipped').locator('h3 a').click()
+      await soon(this.page.locator('[data-order-page] [data-step="shipped"]'))
+      const carriers = (await this.page.locator('main').innerText()).match(/SF Express/g)
+      if (carriers.length !== 1) throw new Error(`the carrier is shown ${carriers.length} times`)
+    })
+    await test.step('I received it asks, and dismissing changes nothing', async () => {
+      const receive = this.page.locator('main').getByRole('button', { name: 'I received it' })
+      await receive.click()
+      await soon(confirmation(this.page))
+      await this.checkPage(this.page, 'received')
+      await this.page.keyboard.press('Escape')
+      await soon(this.page.locator('dialog[open]'), 'hidden')
+      await soon(this.order(id, 'shipped'))
+      await receive.click()
+      await confirmation(this.page).click()
+      await soon(this.order(id, 'finished'))
+      await toShop(this.page)
+    })
   }
 
   /** Scans the code on the desktop with a phone and pays there. */
@@ -189,6 +229,7 @@ class Visit {
     await this.order(id)
       .getByRole('button', { name: /^Cancel/ })
       .click()
+    await confirmation(this.page).click()
     await soon(this.order(id, 'cancelled'))
     return admin
   }

@@ -1,4 +1,14 @@
-import { ADDRESS, buy, expectNoSideways, live, reviewPage, soon, takeShot, toShop } from './browser.mjs'
+import {
+  ADDRESS,
+  buy,
+  confirmation,
+  expectNoSideways,
+  live,
+  reviewPage,
+  soon,
+  takeShot,
+  toShop,
+} from './browser.mjs'
 import { test } from './fixtures.mjs'
 
 const phone = { size: 'phone', viewport: { width: 320, height: 568 } }
@@ -234,6 +244,10 @@ test('screens: after a cancel with the keyboard the focus stays at the order', a
   const id = await buy(page)
   const order = page.locator(`.rail [data-order="${id}"]`)
   await order.getByRole('button', { name: /cancel/i }).press('Enter')
+  await page.waitForFunction(() => document.activeElement.textContent === 'Keep the order')
+  await soon(confirmation(page).and(page.locator('[aria-disabled="false"]')))
+  await page.keyboard.press('Shift+Tab')
+  await page.keyboard.press('Enter')
   await soon(page.locator(`.rail [data-order="${id}"][data-state="cancelled"]`))
   await page.waitForFunction(
     (wanted) => document.activeElement.closest('[data-order]')?.dataset.order === wanted,
