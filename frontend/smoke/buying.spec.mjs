@@ -26,7 +26,7 @@ test('buying, login', async ({ open, shop }) => {
     if (/stampede|token/.test(await page.locator('main').innerText()))
       throw new Error('the page shows a command')
     await reviewPage(page, 'buying-no-guests')
-    await page.getByRole('button', { name: 'Create an account' }).click()
+    await page.getByRole('button', { name: 'Create an account', exact: true }).click()
     await soon(dialog.getByText('you see your orders on any device'))
     if (/without an account/.test(await dialog.innerText())) throw new Error('the form promises guests')
     await page.keyboard.press('Escape')
