@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { detailsOf, parseDeadLetter, parseMail, parsePosting } from './failedjobs'
 import { isCarrier, isTracking, textOf } from './parcels'
-import { parseOperatorOrder, parseShipReport, parseUserFile } from './types'
+import { isRefundable, LISTED_STATES, parseOperatorOrder, parseShipReport, parseUserFile } from './types'
 
 const order = {
   id: '9',
@@ -16,6 +16,12 @@ const order = {
   rev: 4,
   created_at: 1_700_000_000_000,
 }
+
+describe('a refund', () => {
+  it('is offered in the states in which the server refunds', () => {
+    expect(LISTED_STATES.filter(isRefundable)).toEqual(['paid', 'shipped'])
+  })
+})
 
 describe('failed jobs', () => {
   it('have one form for all kinds', () => {

@@ -54,6 +54,10 @@ export function useAftersaleApi() {
       page('/orders', 'orders', query, parseOperatorOrder),
     order: async (id: string): Promise<OperatorOrder> =>
       parseOperatorOrder(await request('GET', `/operator/orders/${id}`)),
+    /** Refunds the whole amount of an order, with or without a request of the buyer. */
+    refund: async (key: string, order: string, note: string): Promise<void> => {
+      await post(key, `/orders/${order}/refund`, { note })
+    },
     /** `replace` corrects the parcel of an order that is already shipped. */
     ship: async (
       key: string,

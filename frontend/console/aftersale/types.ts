@@ -49,6 +49,12 @@ export const LISTED_STATES = [
   'refused',
 ] as const
 
+/** Reports whether the server refunds an order of this state. The receipt of a finished order is confirmed. */
+export const isRefundable = (state: string): boolean => state === 'paid' || state === 'shipped'
+
+/** The maximum length of the reason of a refund, as on the server. */
+export const MAX_REFUND_REASON = 200
+
 /** An account without its secrets. */
 export interface Account {
   readonly id: string

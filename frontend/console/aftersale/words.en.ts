@@ -27,6 +27,12 @@ export const en = {
     byCommand: 'Command line',
     done: 'History',
   },
+  refund: {
+    refund: 'Refund',
+    confirm: (order: string) => `Refund order ${order}?`,
+    intro: (amount: string) =>
+      `The whole amount of ${amount} goes back to the payment method of the buyer. This cannot be undone.`,
+  },
   ship: {
     ship: 'Ship',
     correct: 'Correct the parcel',

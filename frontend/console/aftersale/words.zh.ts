@@ -27,6 +27,11 @@ export const zh: AftersaleWords = {
     byCommand: '命令行',
     done: '操作记录',
   },
+  refund: {
+    refund: '退款',
+    confirm: (order) => `为订单 ${order} 退款？`,
+    intro: (amount) => `全额 ${amount} 将原路退回，此操作无法撤销。`,
+  },
   ship: {
     ship: '发货',
     correct: '更正包裹',
