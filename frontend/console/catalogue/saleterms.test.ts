@@ -1,5 +1,16 @@
 import { describe, expect, it } from 'vitest'
-import { draftOf, lockedTerms, NO_TERMS, ambiguousInstants, termsOf, termsText } from './saleterms'
+import {
+  ambiguousInstants,
+  draftOf,
+  isDeepDiscount,
+  lockedTerms,
+  NO_TERMS,
+  opensAtOnce,
+  preselectedSlot,
+  priceToType,
+  termsOf,
+  termsText,
+} from './saleterms'
 import type { SaleRecord } from './types'
 
 const zone = 'Asia/Shanghai'
@@ -15,7 +26,7 @@ const slot = {
 const sale: SaleRecord = {
   id: '5',
   slot,
-  product: { id: '2', name: 'Kettle', images: [] },
+  product: { id: '2', name: 'Kettle', list_price_fen: 9900, images: [] },
   price_fen: 4900,
   initial: 100,
   added: 20,
@@ -48,9 +59,9 @@ describe('the terms of a sale', () => {
   })
 
   it('omit empty fields', () => {
-    expect(termsOf({ ...NO_TERMS, price_fen: 100 }, zone)).toEqual({
+    expect(termsOf({ ...NO_TERMS, price_fen: 100, stock: 7 }, zone)).toEqual({
       price_fen: 100,
-      stock: 100,
+      stock: 7,
       limit: 1,
       challenge: 'none',
     })
@@ -87,5 +98,49 @@ describe('the terms of a sale', () => {
       cap: '12',
       challenge: 'None',
     })
+  })
+})
+
+describe('a new sale', () => {
+  it('has no units until the operator enters them', () => {
+    expect(NO_TERMS.stock).toBe(0)
+  })
+
+  it('preselects the wanted slot, otherwise the next upcoming one, never an open one', () => {
+    const slots = [
+      { ...slot, id: '1', phase: 'open' },
+      { ...slot, id: '2' },
+      { ...slot, id: '3' },
+    ]
+    expect(preselectedSlot(slots, undefined)?.id).toBe('2')
+    expect(preselectedSlot(slots, '1')?.id).toBe('1')
+    expect(preselectedSlot(slots.slice(0, 1), undefined)).toBeUndefined()
+  })
+
+  it('opens at once if its opening has passed', () => {
+    expect(opensAtOnce(undefined, sale, sale.opens_at - 1)).toBe(false)
+    expect(opensAtOnce(undefined, sale, sale.opens_at)).toBe(true)
+    expect(opensAtOnce(sale, { ...sale, limit: 3 }, sale.opens_at)).toBe(false) // it was open before
+    expect(opensAtOnce(sale, { ...sale, opens_at: sale.opens_at - 60_000 }, sale.opens_at - 1)).toBe(true)
+    expect(opensAtOnce(sale, { ...sale, id: '6' }, sale.opens_at)).toBe(true) // a copy
+  })
+})
+
+describe('a price far below the list price', () => {
+  const priced = (fen: number): SaleRecord => ({ ...sale, price_fen: fen })
+
+  it('is more than 60 % below it', () => {
+    expect(isDeepDiscount(4000, 10_000)).toBe(false) // exactly 60 %
+    expect(isDeepDiscount(3999, 10_000)).toBe(true)
+    expect(isDeepDiscount(1, 0)).toBe(false) // no list price
+  })
+
+  it('must be typed if it is new', () => {
+    expect(priceToType(undefined, priced(3960))).toBeUndefined()
+    expect(priceToType(undefined, priced(3959))).toBe('39.59')
+    expect(priceToType(undefined, priced(1900))).toBe('19')
+    expect(priceToType(sale, priced(1990))).toBe('19.90')
+    expect(priceToType(priced(1900), { ...priced(1900), limit: 3 })).toBeUndefined()
+    expect(priceToType(priced(1900), { ...priced(1900), id: '6' })).toBe('19') // a copy
   })
 })

@@ -17,7 +17,7 @@ export interface TermsDraft {
 
 export const NO_TERMS: TermsDraft = {
   price_fen: 0,
-  stock: 100,
+  stock: 0, // an empty field
   limit: 1,
   cap: 0,
   opens: '',
@@ -71,6 +71,32 @@ export function termsOf(draft: Partial<TermsDraft>, zone: string): Partial<SaleT
     ...(opensAt === undefined ? {} : { opens_at: opensAt }),
     ...(closesAt === undefined ? {} : { closes_at: closesAt }),
   }
+}
+
+/** The slot that a form preselects: the wanted one, otherwise the next upcoming one. `slots` are in order of opening. */
+export function preselectedSlot(slots: readonly Slot[], wanted: string | undefined): Slot | undefined {
+  return slots.find(({ id }) => id === wanted) ?? slots.find(({ phase }) => phase === 'upcoming')
+}
+
+/** Reports whether a price is more than 60 % below the list price. A list price of 0 means none. */
+export function isDeepDiscount(priceFen: number, listPriceFen: number): boolean {
+  return 5 * priceFen < 2 * listPriceFen
+}
+
+/**
+ * The price that the operator must type to confirm a sale, in yuan; undefined if no confirmation is needed. `before` is
+ * the sale before an edit, or the original of a copy.
+ */
+export function priceToType(before: SaleRecord | undefined, after: SaleRecord): string | undefined {
+  const unchanged = before?.id === after.id && before.price_fen === after.price_fen
+  if (unchanged || !isDeepDiscount(after.price_fen, after.product.list_price_fen)) return undefined
+  return (after.price_fen / 100).toFixed(after.price_fen % 100 === 0 ? 0 : 2)
+}
+
+/** Reports whether confirming the sale opens it at once. A sale that was already open does not count. */
+export function opensAtOnce(before: SaleRecord | undefined, after: SaleRecord, now: number): boolean {
+  const wasOpen = before?.id === after.id && before.opens_at <= now
+  return after.opens_at <= now && !wasOpen
 }
 
 /** This long before the opening, in milliseconds, the price and the window become fixed. */

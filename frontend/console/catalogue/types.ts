@@ -59,7 +59,7 @@ export interface Slot {
 export interface SaleRecord {
   readonly id: string
   readonly slot: Slot
-  readonly product: { readonly id: string; readonly name: string; readonly images: readonly Picture[] }
+  readonly product: Pick<Product, 'id' | 'name' | 'list_price_fen' | 'images'>
   readonly price_fen: number
   readonly initial: number
   readonly added: number
@@ -190,6 +190,7 @@ export function parseSaleRecord(value: unknown): SaleRecord {
     product: {
       id: id(product, 'id'),
       name: text(product, 'name'),
+      list_price_fen: number(product, 'list_price_fen'),
       images: list(product, 'images', parsePicture),
     },
     price_fen: number(f, 'price_fen'),

@@ -160,6 +160,11 @@ export const catalogueEn = {
     within: (window: string) => `Within the slot: ${window}`,
     challenge: 'Challenge',
     challengeHint: 'The check that a shopper must pass before buying.',
+    opensAtOnce: 'The opening time has passed: the sale opens at once.',
+    deepDiscount: (price: string, listPrice: string) =>
+      `${price} is more than 60 % below the list price ${listPrice}.`,
+    limitAboveStock: (limit: string, units: string) =>
+      `The limit per buyer (${limit}) is above the number of units (${units}).`,
     try: 'Review',
     tryEdit: 'Review changes',
     edit: (name: string) => `Change the sale of ${name}?`,
