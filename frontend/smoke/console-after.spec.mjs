@@ -52,6 +52,7 @@ test('console of a shop', async ({ open, busy: base, busyData: data, busyRedis: 
     }
     await page.route('**/operator/sales/*/stock', lose, { times: 2 })
     await click('Add stock')
+    await page.locator('[name=units]').fill('100')
     await page.locator('[name=note]').fill('new delivery')
     await operator.confirm()
     const added = (await journal()).filter(({ kind }) => kind === 'sale.add_stock')
@@ -139,6 +140,22 @@ test('console of a shop', async ({ open, busy: base, busyData: data, busyRedis: 
     await soon(page.getByRole('heading', { name: 'Result of each line' }))
     await page.getByRole('link', { name: second }).click()
     await soon(page.getByText('SF-3', { exact: true }))
+  })
+
+  await test.step('an operator refunds an order from its page', async () => {
+    const [, second] = await paid
+    await click('Refund')
+    const submit = page.getByRole('dialog').locator('[type=submit]')
+    await soon(submit)
+    await operator.checkPage('refund-dialog')
+    if (await submit.isEnabled()) throw new Error('a refund without a reason can be sent')
+    await page.locator('[name=reason]').fill('damaged')
+    await operator.confirm()
+    await soon(page.locator('#order .chip').filter({ hasText: /Refunding|Refunded/ }))
+    await soon(button('Refund'), 'hidden')
+    const [last] = await journal()
+    if (last.kind !== 'refund.approve' || last.object !== `order:${second}` || last.note !== 'damaged')
+      throw new Error(JSON.stringify(last))
   })
 
   await test.step('a payment links to its order and buyer, and the buyer is blocked', async () => {
@@ -233,6 +250,11 @@ test('console of a shop', async ({ open, busy: base, busyData: data, busyRedis: 
     await soon(page.locator('[name=email]'))
     await operator.logIn(SHOPPER, PASSWORD)
     await soon(page.getByRole('heading', { name: 'Lee cannot use the console' }))
+    const [, second] = await paid
+    await page.goto(`${base}/console/orders/${second}`)
+    await soon(page.getByRole('heading', { name: 'Lee cannot use the console' }))
+    if (await page.getByRole('button', { name: 'Refund' }).isVisible())
+      throw new Error('a shopper sees Refund')
     await operator.checkPage('shopper')
   })
 })

@@ -40,6 +40,10 @@ class CatalogueTest {
         () => this.conflict(),
       ],
       ['the operator creates a slot, and then slots from a template after a preview', () => this.slots()],
+      [
+        'a new sale preselects an upcoming slot and has no units, and a low price must be typed',
+        () => this.newSale(),
+      ],
       ['the operator creates a sale, and its checklist is shown', () => this.sale()],
       ['the operator copies a sale and edits the copy', () => this.copies()],
       ['the sale opens, and a shopper sees its picture and buys', () => this.opening()],
@@ -207,8 +211,57 @@ class CatalogueTest {
     this.tomorrow = tomorrow
   }
 
+  /** Reviews a sale without creating it. */
+  async newSale() {
+    const { page } = this
+    const dialog = page.getByRole('dialog')
+    const submit = dialog.locator('[type=submit]')
+    const want = async (holds, text) => {
+      if (!(await holds)) throw new Error(text)
+    }
+    await this.operator.goTo('/sales', '.empty')
+    await page.locator('header').getByRole('button', { name: 'New sale' }).click()
+    await this.choose('Product', NAME)
+    await soon(page.locator('form .el-select').filter({ hasText: `${this.tomorrow} 00:00` }))
+    await page.locator('[name=price]').fill('199.59') // 199.60 is 60 % below ¥499
+    const review = this.button('Review')
+    await want(
+      page
+        .locator('[name=stock]')
+        .inputValue()
+        .then((value) => value === ''),
+      'units are prefilled',
+    )
+    await want(review.isDisabled(), 'a sale without units can be reviewed')
+    await page.locator('[name=stock]').fill('0')
+    await want(review.isDisabled(), 'a sale of 0 units can be reviewed')
+    await page.locator('[name=stock]').fill('2')
+    await page.locator('[name=limit]').fill('3')
+    await review.click()
+    await soon(dialog.getByText('more than 60 % below the list price ¥499'))
+    await soon(dialog.getByText('The limit per buyer (3) is above the number of units (2).'))
+    await want(dialog.getByText('opens at once').isHidden(), 'an upcoming sale opens at once')
+    await want(submit.isDisabled(), 'the price is not typed, and the sale can be created')
+    await dialog.locator('[name=typed]').fill('199')
+    await want(submit.isDisabled(), 'another price is typed, and the sale can be created')
+    await dialog.locator('[name=typed]').fill('199.59')
+    await want(submit.isEnabled(), 'the price is typed, and the sale cannot be created')
+    await page.keyboard.press('Escape')
+    await soon(dialog, 'hidden')
+    await page.locator('[name=price]').fill('199.60')
+    await review.click()
+    await soon(dialog.getByText('¥199.60'))
+    await want(
+      dialog.locator('[name=typed]').isHidden(),
+      'a price of 60 % below the list price must be typed',
+    )
+    await page.keyboard.press('Escape')
+    await soon(dialog, 'hidden')
+  }
+
   async sale() {
     const { page } = this
+    await this.operator.goTo('/slots', '[name=day]')
     await this.button('Today').click()
     await page.locator('button.slot.open').first().click()
     await this.checkPage('slot', 'dark')
@@ -216,11 +269,16 @@ class CatalogueTest {
     await this.choose('Product', NAME)
     await page.locator('[name=price]').fill('129')
     await page.locator('[name=stock]').fill('40')
+    await this.button('Review').click()
+    await soon(page.getByRole('dialog').getByText('the sale opens at once'))
+    await this.checkPage('sale-dialog', 'light')
+    await page.keyboard.press('Escape')
+    await soon(page.getByRole('dialog'), 'hidden')
     await page.locator('[name=opens]').fill(field(Date.now() + OPENS_IN_MS))
     await this.checkPage('sale-new', 'dark')
     await this.button('Review').click()
     await soon(page.getByRole('dialog').getByText('¥129'))
-    await this.checkPage('sale-dialog', 'light')
+    await page.locator('[name=typed]').fill('129')
     await this.operator.confirm()
     await page.waitForURL(/sales\/\d+\/terms$/)
     this.sold = page.url().split('/').at(-2)
@@ -236,6 +294,7 @@ class CatalogueTest {
     await page.locator('.copy [name=price]').fill('99')
     await this.button('Review').click()
     await soon(page.getByRole('dialog').getByText('¥99'))
+    await page.locator('[name=typed]').fill('99')
     await this.operator.confirm()
     await page.waitForURL((url) => !url.pathname.includes(this.sold))
     await soon(page.locator('.verdict'))
@@ -289,6 +348,13 @@ class CatalogueTest {
         if (await page.getByRole('dialog').locator('[type=submit]').isEnabled())
           throw new Error('End early is enabled without the typed name')
         await page.locator('[name=typed]').fill(NAME)
+      }
+      if (name === 'Add stock') {
+        const submit = page.getByRole('dialog').locator('[type=submit]')
+        if (await submit.isEnabled()) throw new Error('Add stock is enabled without a number')
+        await page.locator('[name=units]').fill('0')
+        if (await submit.isEnabled()) throw new Error('Add stock is enabled for 0 units')
+        await page.locator('[name=units]').fill('100')
       }
       await this.operator.confirm()
     }
