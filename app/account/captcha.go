@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"fmt"
-	pictures "image"
 	"image/png"
 	"math/big"
 	"strings"
@@ -119,8 +118,9 @@ func (c *Captchas) draw(answer string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	picture := bend(item.(*base64Captcha.ItemDigit).Paletted)
 	var b bytes.Buffer
-	if err := (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(&b, item.(pictures.Image)); err != nil {
+	if err := (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(&b, picture); err != nil {
 		return "", err
 	}
 	return "data:image/png;base64," + base64.StdEncoding.EncodeToString(b.Bytes()), nil

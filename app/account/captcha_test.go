@@ -1,8 +1,17 @@
 package account
 
 import (
+	"encoding/base64"
+	"image"
+	"image/color"
+	"image/png"
 	"net/netip"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+
+	"github.com/mojocn/base64Captcha"
 
 	"stampede/app/admission"
 )
@@ -53,4 +62,78 @@ func TestLowBudgetLimitsCaptchasPerAddress(t *testing.T) {
 	if !c.admit(floodClient) {
 		t.Error("the address is rejected after the budget has recovered, want it admitted")
 	}
+}
+
+// TestProgramReadsFewCaptchas: a program that knows the font and the distortion of the library reads the pictures of the
+// library, but at most 20 of 100 captchas.
+func TestProgramReadsFewCaptchas(t *testing.T) {
+	t.Parallel()
+	c := NewCaptchas(NewCounters(nil), nil)
+	if n := countRead(t, 10, func(answer string) image.Image {
+		item, err := c.driver.DrawCaptcha(answer)
+		if err != nil {
+			t.Error(err)
+			return image.NewRGBA(image.Rect(0, 0, 240, 80))
+		}
+		return item.(*base64Captcha.ItemDigit).Paletted
+	}); n < 8 {
+		t.Errorf("the program reads %d of 10 pictures of the library, want at least 8: it is too weak for this test", n)
+	}
+	n := countRead(t, 100, func(answer string) image.Image { return drawnCaptcha(t, c, answer) })
+	t.Logf("the program reads %d of 100 captchas", n)
+	if n > 20 {
+		t.Errorf("a program reads %d of 100 captchas, want at most 20", n)
+	}
+}
+
+// TestCaptchaHasOneInk: digits and noise have the same colours, so that no colour, channel or brightness separates them.
+func TestCaptchaHasOneInk(t *testing.T) {
+	t.Parallel()
+	m := drawnCaptcha(t, NewCaptchas(NewCounters(nil), nil), "012345")
+	colours := make(map[color.Color]bool)
+	for y := range m.Bounds().Dy() {
+		for x := range m.Bounds().Dx() {
+			colours[m.At(x, y)] = true
+		}
+	}
+	if len(colours) > shades+1 {
+		t.Errorf("the captcha has %d colours, want at most %d: the shades of one ink", len(colours), shades+1)
+	}
+}
+
+// countRead counts the pictures of random answers that the reader reads.
+func countRead(t *testing.T, pictures int, draw func(answer string) image.Image) int {
+	t.Helper()
+	var read atomic.Int64
+	var readers sync.WaitGroup
+	for range pictures {
+		answer, err := digits(captchaDigits)
+		if err != nil {
+			t.Fatal(err)
+		}
+		readers.Go(func() {
+			if readCaptcha(draw(answer)) == answer {
+				read.Add(1)
+			}
+		})
+	}
+	readers.Wait()
+	return int(read.Load())
+}
+
+// drawnCaptcha returns the picture that clients receive.
+func drawnCaptcha(t *testing.T, c *Captchas, answer string) image.Image {
+	t.Helper()
+	url, err := c.draw(answer)
+	if err != nil {
+		t.Error(err)
+		return image.NewRGBA(image.Rect(0, 0, 240, 80))
+	}
+	m, err := png.Decode(base64.NewDecoder(base64.StdEncoding, strings.NewReader(
+		strings.TrimPrefix(url, "data:image/png;base64,"))))
+	if err != nil {
+		t.Error(err)
+		return image.NewRGBA(image.Rect(0, 0, 240, 80))
+	}
+	return m
 }
