@@ -64,8 +64,8 @@ func TestLowBudgetLimitsCaptchasPerAddress(t *testing.T) {
 	}
 }
 
-// TestProgramReadsFewCaptchas: a program that knows the font and the distortion of the library reads the pictures of the
-// library, but at most 20 of 100 captchas.
+// TestProgramReadsFewCaptchas: a program that knows the font and the distortion of the library reads the pictures of
+// the library, but at most 20 of 100 captchas.
 func TestProgramReadsFewCaptchas(t *testing.T) {
 	t.Parallel()
 	c := NewCaptchas(NewCounters(nil), nil)
@@ -86,7 +86,7 @@ func TestProgramReadsFewCaptchas(t *testing.T) {
 	}
 }
 
-// TestCaptchaHasOneInk: digits and noise have the same colours, so that no colour, channel or brightness separates them.
+// TestCaptchaHasOneInk: digits and noise have the same colours, so no colour, channel or brightness separates them.
 func TestCaptchaHasOneInk(t *testing.T) {
 	t.Parallel()
 	m := drawnCaptcha(t, NewCaptchas(NewCounters(nil), nil), "012345")

@@ -18,6 +18,9 @@ type finding struct {
 
 func (f *finding) lost() bool { return f.redisLost != "" || f.database }
 
+// unopened reports whether the partition was never opened: Redis has no data of it because there were none.
+func (f *finding) unopened() bool { return !f.redis.Exists && f.epoch == shop.FirstEpoch }
+
 // reason returns why the partition must be recovered.
 func (f *finding) reason() string {
 	switch {

@@ -70,6 +70,10 @@ func (d *Driver) recoverPartition(
 	d.counts.Ended.Add(int64(p.report.Ended))
 	d.counts.SetAside.Add(int64(p.report.SetAside))
 	d.counts.Problems.Add(int64(len(p.report.Problems)))
+	if found.unopened() {
+		slog.InfoContext(ctx, "partition opened for the first time", "partition", partition, "epoch", p.claim)
+		return p.claim, p.report, nil
+	}
 	slog.WarnContext(ctx, "partition recovered", "partition", partition, "why", found.reason(), "epoch", p.claim,
 		"sales", len(p.sales), "written", p.report.Written, "ended", p.report.Ended, "set_aside", p.report.SetAside,
 		"imported", p.report.Imported, "problems", len(p.report.Problems))

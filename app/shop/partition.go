@@ -24,6 +24,9 @@ type SaleState struct {
 	BlockedReason string
 }
 
+// FirstEpoch is the epoch of a partition that was never opened.
+const FirstEpoch = 1
+
 // PartitionState is the state of a partition in Redis.
 type PartitionState struct {
 	Exists     bool

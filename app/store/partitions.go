@@ -17,9 +17,6 @@ import (
 // thousands of streams.
 const maxPartitions = 1024
 
-// firstEpoch is the epoch of a partition that was never recovered; 0 means "never loaded".
-const firstEpoch = 1
-
 // ErrPartitions means that the database was created for another number of partitions. The number is part of every Redis
 // key and every sale, so configuration cannot change it.
 var ErrPartitions = errors.New("other number of partitions")
@@ -63,7 +60,7 @@ func (s *Store) EnsurePartitions(ctx context.Context, n int) error {
 
 func (s *Store) addPartition(ctx context.Context, tx bun.Conn, partition int) error {
 	_, err := exec(ctx, tx, "INSERT INTO partitions (id, epoch) VALUES (?, ?) "+s.d.onDuplicate+" epoch = partitions.epoch",
-		partition, firstEpoch)
+		partition, shop.FirstEpoch)
 	return err
 }
 

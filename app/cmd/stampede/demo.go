@@ -2,10 +2,15 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -14,6 +19,7 @@ import (
 	"stampede/app/demo"
 	"stampede/app/outbox"
 	"stampede/app/server"
+	"stampede/app/shop"
 )
 
 type demoShop struct {
@@ -64,12 +70,13 @@ func (d *demoShop) Run(e *env) error {
 	ctx, leave := context.WithCancel(e.ctx)
 	defer leave()
 	var crowd sync.WaitGroup
+	var password string // of the operator; set before the node runs
 	node, err := server.New(config, server.Options{
 		Version: version, Rolling: true, Slot: d.Slot, Fresh: d.Fresh, OnMail: func(l outbox.Email, file string) {
 			showMail(e.out, l, file)
 		},
 		OnReady: func(about server.About) {
-			d.printAddresses(e, about, gateway)
+			d.printAddresses(e, about, gateway, password)
 			crowd.Go(func() {
 				(&demo.Crowd{
 					Base: "http://" + about.Local(), Sim: gateway.base, Count: d.Shoppers, Seed: d.Data, Slot: d.Slot,
@@ -79,6 +86,9 @@ func (d *demoShop) Run(e *env) error {
 	})
 	if err != nil {
 		return err
+	}
+	if password, err = d.addOperator(e, config); err != nil {
+		return errors.Join(err, node.Close())
 	}
 	err = node.Run(ctx)
 	leave()
@@ -96,6 +106,47 @@ func (d *demoShop) environ(set []string, gateway *simulator) ([]string, error) {
 	return slices.Concat(demoDefaults, kept, payments, []string{
 		"STAMPEDE_LISTEN=" + d.Listen, "STAMPEDE_DATA=" + d.Data,
 	}), err
+}
+
+// demoOperator is the e-mail of the account for the console.
+const demoOperator = "operator@demo.example"
+
+// addOperator adds the account for the console, unless an earlier start added it, and returns its password. The first
+// start keeps the password in the data folder.
+func (d *demoShop) addOperator(e *env, config server.Config) (password string, err error) {
+	file := filepath.Join(d.Data, "operator.password")
+	text, err := os.ReadFile(file)
+	first := errors.Is(err, fs.ErrNotExist)
+	if err != nil && !first {
+		return "", fmt.Errorf("read the password of %s: %w", demoOperator, err)
+	}
+	if password = strings.TrimSpace(string(text)); first {
+		password = rand.Text()
+	}
+	actor, err := e.actor(actorFlags{Note: "demo"})
+	if err != nil {
+		return "", err
+	}
+	tools, err := server.OpenTools(e.ctx, config)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, tools.Close()) }()
+	tools.Actor = actor
+	_, err = tools.AddUser(e.ctx, server.NewUser{Email: demoOperator, Role: shop.Admin, Password: password})
+	var failed *shop.Error
+	switch exists := errors.As(err, &failed) && failed.Code == shop.Conflict; {
+	case exists && first:
+		return "", fmt.Errorf("%s has an account, but %s with its password is missing: restore the file, or delete the "+
+			"shop with --fresh", demoOperator, file)
+	case err != nil && !exists:
+		return "", err
+	case first:
+		if err := os.WriteFile(file, []byte(password+"\n"), 0o600); err != nil {
+			return "", fmt.Errorf("store the password of %s: %w", demoOperator, err)
+		}
+	}
+	return password, nil
 }
 
 // gatewayAddress returns the host of the shop, so that a client that can reach the shop can also reach the simulator.
@@ -117,10 +168,11 @@ func showMail(out io.Writer, l outbox.Email, file string) {
 	_, _ = io.WriteString(out, text) // one write; an error cannot be reported
 }
 
-func (d *demoShop) printAddresses(e *env, about server.About, gateway *simulator) {
+func (d *demoShop) printAddresses(e *env, about server.About, gateway *simulator, password string) {
 	host, port, _ := strings.Cut(about.Redis, ":")
 	fmt.Fprintf(e.out, `
 Stampede is open:  http://%s
+Console:           http://%[1]s/console  (e-mail %s, password %s)
 
   shoppers   %d simulated shoppers are connecting
   payments   a simulated Alipay at %s; no real money moves
@@ -129,5 +181,5 @@ Stampede is open:  http://%s
   metrics    http://%s/metrics
 
 Press Ctrl-C to stop.
-`, about.Local(), d.Shoppers, gateway.base, d.Data, host, port, about.Metrics)
+`, about.Local(), demoOperator, password, d.Shoppers, gateway.base, d.Data, host, port, about.Metrics)
 }

@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -54,9 +57,56 @@ func TestDemoSellsInConsecutiveSlots(t *testing.T) {
 	demo.stop()
 }
 
+var demoConsole = regexp.MustCompile(`http://\S+/console +\(e-mail (\S+), password (\S+)\)`)
+
+// TestDemoOperatorLogsIn: the first start of a demo logs no recovery and prints an account that may use the whole
+// console. Later starts print the same account, also after --fresh.
+func TestDemoOperatorLogsIn(t *testing.T) {
+	t.Parallel()
+	demo := startDemo(t, nil, "--shoppers", "0")
+	text := demo.output.String()
+	if strings.Contains(text, "partition recovered") || strings.Contains(text, "level=ERROR") {
+		t.Errorf("the first start logs recoveries or errors, want none\n%s", text)
+	}
+	first := requireDemoOperator(t, demo)
+	for _, flags := range [][]string{nil, {"--fresh"}} {
+		demo.stop()
+		demo = startDemo(t, nil, append([]string{"--shoppers", "0", "--data", demo.data}, flags...)...)
+		if again := requireDemoOperator(t, demo); again != first {
+			t.Errorf("a start with %q prints the password %q, want %q", flags, again, first)
+		}
+	}
+	info, err := os.Stat(filepath.Join(demo.data, "operator.password"))
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the file of the password: got %v, %v, want the mode 0600", info, err)
+	}
+}
+
+// requireDemoOperator logs in with the printed account, lists the accounts as an admin and returns the password.
+func requireDemoOperator(t *testing.T, demo runningDemo) (password string) {
+	t.Helper()
+	found := demoConsole.FindStringSubmatch(demo.output.String())
+	if found == nil {
+		t.Fatalf("the demo prints no account for the console\n%s", demo.output.String())
+	}
+	environ := []string{"STAMPEDE_URL=" + demo.base, "XDG_CONFIG_HOME=" + t.TempDir()}
+	if code, text, errOut := runCommandWith(t, found[2]+"\n", environ, "login", found[1]); code != exitOK {
+		t.Fatalf("login: got code %d, want 0\n%s%s", code, text, errOut)
+	}
+	code, text, errOut := runCommand(t, environ, "user", "list", "--role", "admin")
+	if code != exitOK || !strings.Contains(text, found[1]) {
+		t.Errorf("user list: got code %d, want 0 and %s\n%s%s", code, found[1], text, errOut)
+	}
+	if code, text, errOut := runCommand(t, environ, "user", "revoke", found[1]); code != exitOK { // only for admins
+		t.Errorf("user revoke: got code %d, want 0\n%s%s", code, text, errOut)
+	}
+	return found[2]
+}
+
 // runningDemo is a demo that is ready.
 type runningDemo struct {
 	base, metrics, data string
+	output              *output
 	stop                func() // shuts the demo down gracefully
 }
 
@@ -67,7 +117,10 @@ func startDemo(t *testing.T, environ []string, args ...string) runningDemo {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	var out output
-	ended, data := make(chan int, 1), t.TempDir()
+	ended, data := make(chan int, 1), filepath.Join(t.TempDir(), "data")
+	if i := slices.Index(args, "--data"); i >= 0 {
+		data = args[i+1]
+	}
 	args = append([]string{"demo", "--listen", "127.0.0.1:0", "--data", data}, args...)
 	environ = append(environ, "STAMPEDE_REDIS_URL=redis://127.0.0.1:1")
 	go func() {
@@ -90,7 +143,7 @@ func startDemo(t *testing.T, environ []string, args ...string) runningDemo {
 		found = demoAddresses.FindStringSubmatch(out.String())
 		return found != nil, out.String()
 	})
-	return runningDemo{base: found[1], metrics: found[2], data: data, stop: stop}
+	return runningDemo{base: found[1], metrics: found[2], data: data, output: &out, stop: stop}
 }
 
 // activity is the activity in the open slot.

@@ -137,7 +137,6 @@ func TestRestartedRedisIsNotRecovered(t *testing.T) {
 	s := openShop(t, server.URL, kit.MySQL(t))
 	sale := s.open(100, 1)
 	n := s.start()
-	before := strings.Count(n.Text(), "partition recovered") // the first start recovers all partitions
 	s.buyers(n, sale, 5)
 	server.Kill()
 	server.Start()
@@ -146,8 +145,8 @@ func TestRestartedRedisIsNotRecovered(t *testing.T) {
 	t.Logf("the first 5 buys after the restart of Redis took %v", time.Since(started).Round(time.Millisecond))
 	s.awaitDrained(sale)
 	s.audit(sale)
-	if got := strings.Count(n.Text(), "partition recovered"); got != before {
-		t.Errorf("%d partitions were recovered after a restart of Redis, want 0", got-before)
+	if got := strings.Count(n.Text(), "partition recovered"); got != 0 {
+		t.Errorf("%d partitions were recovered at the first start or after a restart of Redis, want 0", got)
 	}
 }
 
