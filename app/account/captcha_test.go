@@ -64,7 +64,7 @@ func TestLowBudgetLimitsCaptchasPerAddress(t *testing.T) {
 	}
 }
 
-// TestProgramReadsFewCaptchas: a program that knows the font and the distortion of the library reads the pictures of
+// TestProgramReadsFewCaptchas: a program that has the font and the distortion of the library reads the pictures of
 // the library, but at most 20 of 100 captchas.
 func TestProgramReadsFewCaptchas(t *testing.T) {
 	t.Parallel()
@@ -101,7 +101,7 @@ func TestCaptchaHasOneInk(t *testing.T) {
 	}
 }
 
-// countRead counts the pictures of random answers that the reader reads.
+// countRead counts the pictures of random digits that the reader reads.
 func countRead(t *testing.T, pictures int, draw func(answer string) image.Image) int {
 	t.Helper()
 	var read atomic.Int64

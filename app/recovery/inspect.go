@@ -18,7 +18,7 @@ type finding struct {
 
 func (f *finding) lost() bool { return f.redisLost != "" || f.database }
 
-// unopened reports whether the partition was never opened: Redis has no data of it because there were none.
+// unopened reports whether the partition was never opened, so that an empty Redis has lost nothing.
 func (f *finding) unopened() bool { return !f.redis.Exists && f.epoch == shop.FirstEpoch }
 
 // reason returns why the partition must be recovered.
