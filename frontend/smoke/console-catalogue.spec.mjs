@@ -222,7 +222,7 @@ class CatalogueTest {
     await this.operator.goTo('/sales', '.empty')
     await page.locator('header').getByRole('button', { name: 'New sale' }).click()
     await this.choose('Product', NAME)
-    await soon(page.locator('form .el-select').filter({ hasText: `${this.tomorrow} 00:00` }))
+    await soon(page.locator('form .el-select').filter({ hasText: `${this.tomorrow} 08:00` }))
     await page.locator('[name=price]').fill('199.59') // 199.60 is 60 % below ¥499
     const review = this.button('Review')
     await want(
