@@ -72,11 +72,11 @@ func (d *Driver) recoverPartition(
 	d.counts.Problems.Add(int64(len(p.report.Problems)))
 	if found.unopened() {
 		slog.InfoContext(ctx, "partition opened for the first time", "partition", partition, "epoch", p.claim)
-		return p.claim, p.report, nil
+	} else {
+		slog.WarnContext(ctx, "partition recovered", "partition", partition, "why", found.reason(), "epoch", p.claim,
+			"sales", len(p.sales), "written", p.report.Written, "ended", p.report.Ended, "set_aside", p.report.SetAside,
+			"imported", p.report.Imported, "problems", len(p.report.Problems))
 	}
-	slog.WarnContext(ctx, "partition recovered", "partition", partition, "why", found.reason(), "epoch", p.claim,
-		"sales", len(p.sales), "written", p.report.Written, "ended", p.report.Ended, "set_aside", p.report.SetAside,
-		"imported", p.report.Imported, "problems", len(p.report.Problems))
 	for _, problem := range p.report.Problems {
 		slog.ErrorContext(ctx, "a recovery found a problem that an operator has to settle", "sale", problem.Sale,
 			"order", problem.Order, "what", problem.Text)
