@@ -2,6 +2,7 @@ package backoffice
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"stampede/app/payment"
@@ -60,8 +61,13 @@ func TestSearchFindsOrdersByEverySupportedText(t *testing.T) {
 			t.Errorf("search %q of user %d: got the orders %+v, %v; want %v", c.text, c.user, got, err, c.want)
 		}
 	}
-	fakes.Must(t, w.Close())
+	w.exec("ALTER TABLE payments RENAME TO renamed")
 	_, _, err := service.SearchOrders(w.ctx, store.OrderSearch{Limit: 10}, "T1")
+	if err == nil || shop.AsError(err).Code != shop.Internal || !strings.Contains(err.Error(), "payments") {
+		t.Errorf("with a statement that the database rejects: got %v, want internal with the cause", err)
+	}
+	fakes.Must(t, w.Close())
+	_, _, err = service.SearchOrders(w.ctx, store.OrderSearch{Limit: 10}, "T1")
 	if err == nil || shop.AsError(err).Code != shop.Busy {
 		t.Errorf("with an unreachable database: got %v, want busy", err)
 	}

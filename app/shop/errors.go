@@ -73,11 +73,15 @@ func FailBusy(message string, retry time.Duration) *Error {
 	return &Error{Code: Busy, Message: message, RetryMS: retry.Milliseconds()}
 }
 
-// Unavailable wraps the error of a failed read. Clients receive Busy with a message that names the subject. The log
-// contains the cause. An Error in err takes precedence. A nil err stays nil.
+// Unavailable wraps the error of a failed read. Clients receive Busy with a message that names the subject. If the
+// database rejected the statement or its values, a retry fails again, and clients receive Internal. The log contains
+// the cause. An Error in err takes precedence. A nil err stays nil.
 func Unavailable(subject string, err error) error {
-	if err == nil {
+	switch {
+	case err == nil:
 		return nil
+	case errors.Is(err, ErrStatement), errors.Is(err, ErrPermanent):
+		return fmt.Errorf("read %s: %w", subject, err)
 	}
 	return fmt.Errorf("read %s: %w", subject, errors.Join(err, FailBusy(subject+" cannot be read right now", BusyRetry)))
 }
@@ -102,6 +106,8 @@ var (
 	// ErrMisconfigured is an ErrTransient that a retry does not resolve: a wrong password, a missing privilege, an
 	// unknown command. At start the caller stops and reports it.
 	ErrMisconfigured error = misconfigured{}
+	// ErrStatement is an ErrMisconfigured: the server or its schema does not support the statement.
+	ErrStatement error = misconfigured{statement: true}
 	// ErrPermanent is a permanent fault: the same call fails again. One such call must not block others.
 	ErrPermanent = errors.New("permanent fault")
 	// ErrIDTaken means that the order ID belongs to an order of another buyer or sale. The reservation never gets a
@@ -132,12 +138,14 @@ func (s *StuckSale) Error() string { return "sale " + s.Sale.String() + " is stu
 // Unwrap makes the error match ErrTransient.
 func (s *StuckSale) Unwrap() []error { return []error{ErrTransient, s.Err} }
 
-type misconfigured struct{}
+type misconfigured struct{ statement bool }
 
 func (misconfigured) Error() string { return "fault that a retry does not resolve" }
 
-// Is makes the error match ErrTransient, for callers that only decide whether to retry.
-func (misconfigured) Is(target error) bool { return target == ErrTransient }
+// Is makes the error match ErrTransient, for callers that only decide whether to retry, and ErrMisconfigured.
+func (misconfigured) Is(target error) bool {
+	return target == ErrTransient || target == ErrMisconfigured
+}
 
 const (
 	// BusyRetry is the pause requested from a buyer after an unknown outcome.

@@ -17,19 +17,21 @@ import (
 
 // dataErrors contains the numbers of MySQL and MariaDB errors that are caused by the values, so that a retry fails
 // again. All other errors, including unknown errors, are transient, so that no order is dropped by mistake. The errors
-// in misconfiguredErrors are transient, and also indicate a wrong configuration.
+// in statementErrors and misconfiguredErrors are transient, and also indicate a wrong configuration.
 var dataErrors = map[uint16]bool{
 	1048: true, // column cannot be null
 	1062: true, // duplicate entry
 	1153: true, // packet bigger than max_allowed_packet
 	1264: true, // out of range
 	1265: true, // data truncated
+	1267: true, // text that the column's character set lacks
 	1292: true, // incorrect value
 	1300: true, // invalid character string
 	1366: true, // incorrect string or integer value
 	1406: true, // data too long
 	1690: true, // value out of range in an expression
 	3819: true, // check constraint (MySQL)
+	3988: true, // text that the column's character set lacks (MySQL)
 	4025: true, // check constraint (MariaDB)
 }
 
@@ -71,6 +73,9 @@ func kindOf(err error) error {
 		return shop.ErrPermanent
 	case errors.As(err, &sqliteErr) && slices.Contains(sqliteDataErrors, sqliteErr.Code()&0xff):
 		return shop.ErrPermanent
+	case errors.As(err, &mysqlErr) && statementErrors[mysqlErr.Number],
+		errors.As(err, &sqliteErr) && sqliteErr.Code()&0xff == sqlite3.SQLITE_ERROR:
+		return shop.ErrStatement
 	case isMisconfigured(err):
 		return shop.ErrMisconfigured
 	default:
@@ -114,6 +119,19 @@ func clip(note string, runes int) string {
 	return string(r[:min(runes, len(r))])
 }
 
+// statementErrors contains the numbers of MySQL and MariaDB errors of a statement that this server or its schema does
+// not support.
+var statementErrors = map[uint16]bool{
+	1054: true, // unknown column
+	1064: true, // statement that this server cannot parse
+	1115: true, // unknown character set
+	1146: true, // no such table
+	1193: true, // unknown system variable
+	1235: true, // not supported by this version
+	1273: true, // unknown collation
+	1305: true, // unknown function
+}
+
 // misconfiguredErrors contains the numbers of MySQL and MariaDB errors that do not disappear by themselves: an account,
 // a setting or the program must change. 1290 is not in the list: a read-only server returns it until the server is the
 // primary again.
@@ -121,22 +139,14 @@ var misconfiguredErrors = map[uint16]bool{
 	1044: true, // no access to the database
 	1045: true, // wrong user or password
 	1049: true, // unknown database
-	1054: true, // unknown column
-	1064: true, // statement that this server cannot parse
-	1115: true, // unknown character set
 	1130: true, // host not allowed
 	1142: true, // no privilege for the table
 	1143: true, // no privilege for the column
-	1146: true, // no such table
-	1193: true, // unknown system variable
 	1227: true, // missing privilege
 	1231: true, // wrong value for a variable
-	1235: true, // not supported by this version
 	1251: true, // unsupported authentication method
-	1273: true, // unknown collation
 	1286: true, // unknown storage engine
 	1298: true, // unknown time zone
-	1305: true, // unknown function
 	1370: true, // no privilege for the function
 	1524: true, // authentication plugin not loaded
 	1665: true, // binary log format does not fit the isolation level

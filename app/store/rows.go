@@ -5,6 +5,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/uptrace/bun"
 
@@ -37,6 +38,19 @@ func whereSet[T comparable](q *bun.SelectQuery, condition string, value T) *bun.
 		return q
 	}
 	return q.Where(condition, value)
+}
+
+// whereASCII adds a condition that compares columns in ASCII with texts of a request. Such a column contains no text
+// outside ASCII, so that no row matches. MySQL and MariaDB would reject the comparison (error 1267).
+func whereASCII(q *bun.SelectQuery, condition string, texts ...string) *bun.SelectQuery {
+	args := make([]any, len(texts))
+	for i, text := range texts {
+		if strings.ContainsFunc(text, func(r rune) bool { return r > unicode.MaxASCII }) {
+			return q.Where("1 = 0")
+		}
+		args[i] = text
+	}
+	return q.Where(condition, args...)
 }
 
 // locking locks the rows of a query until the transaction ends.

@@ -97,7 +97,8 @@ const afterEmails = "\x7f"
 func findUsers(sel *bun.SelectQuery, q UserSearch) *bun.SelectQuery {
 	sel = sel.Limit(int64(q.Limit) + 1)
 	if q.Email != "" { // deleted accounts have no email
-		sel = sel.ForceIndex("users_email").Where("email >= ? AND email < ?", q.Email, q.Email+afterEmails).Order("email")
+		sel = sel.ForceIndex("users_email").Order("email")
+		sel = whereASCII(sel, "email >= ? AND email < ?", q.Email, q.Email+afterEmails)
 		return whereSet(sel, "email > (SELECT email FROM users WHERE id = ?)", q.Before)
 	}
 	switch {
@@ -132,7 +133,8 @@ func findPayments(sel *bun.SelectQuery, q PaymentSearch) *bun.SelectQuery {
 	}
 	if q.Before != "" {
 		at := "(SELECT " + by + " FROM payments WHERE trade_no = ?)"
-		sel = sel.Where(by+" <= "+at, q.Before).Where("("+by+" < "+at+" OR trade_no < ?)", q.Before, q.Before)
+		sel = whereASCII(sel, by+" <= "+at, q.Before)
+		sel = whereASCII(sel, "("+by+" < "+at+" OR trade_no < ?)", q.Before, q.Before)
 	}
 	return sel.ForceIndex(index).Order(by+" DESC", "trade_no DESC")
 }
@@ -140,6 +142,6 @@ func findPayments(sel *bun.SelectQuery, q PaymentSearch) *bun.SelectQuery {
 // Payment reads the payment with a trade number. ErrNoRow: no such payment.
 func (s *Store) Payment(ctx context.Context, tradeNo string) (payment.ReceivedPayment, error) {
 	var row paymentRow
-	err := s.db.NewSelect().Model(&row).Where("trade_no = ?", tradeNo).Scan(ctx)
+	err := whereASCII(s.db.NewSelect().Model(&row), "trade_no = ?", tradeNo).Scan(ctx)
 	return row.received(), wrap("read a payment", err)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"stampede/app/journal"
 	"stampede/app/payment"
 	"stampede/app/shop"
 	"stampede/app/store"
@@ -160,6 +161,54 @@ func TestFindPaymentsUsesFiltersAndIndexes(t *testing.T) {
 			t.Errorf("Payment: got %+v (%v), want the payment of order %v", p, err, orders[2])
 		}
 		wantErr(t, "an unknown trade", errOf(h.Payment(h.ctx, "T9")), shop.ErrNoRow)
+	})
+}
+
+// foreignTexts have characters outside ASCII: Chinese, an emoji, full-width digits, and each beside ASCII.
+var foreignTexts = []string{
+	"王小明", "🐴", "１２３", "T王1", "ada🐴@shop.example", "王", "７@shop.example", "\xff", "T\xff", "a\xc3@shop.example",
+}
+
+// Text outside ASCII equals no e-mail and no trade number. A search for it finds nothing and is no error.
+func TestSearchForTextOutsideASCIIFindsNothing(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 10)
+		o := h.order(h.sales[0], 1)
+		h.insert(o)
+		trade := payment.Trade{Order: o.ID, No: "T1", State: payment.TradePaid, AmountFen: o.AmountFen}
+		_, _, err := h.Receive(h.ctx, trade, opens)
+		h.must(err)
+		h.must(h.AddUser(h.ctx, newUser()))
+		for _, text := range foreignTexts {
+			wantErr(t, "UserByEmail "+text, errOf(h.UserByEmail(h.ctx, text)), shop.ErrNoRow)
+			wantErr(t, "Payment "+text, errOf(h.Payment(h.ctx, text)), shop.ErrNoRow)
+			users, more, err := h.FindUsers(h.ctx, store.UserSearch{Email: text, Limit: 1})
+			if err != nil || more || len(users) > 0 {
+				t.Errorf("FindUsers by e-mail %q: got %v (%v), want no user", text, users, err)
+			}
+			users, more, err = h.FindUsers(h.ctx, store.UserSearch{Email: text, Before: 7, Limit: 1})
+			if err != nil || more || len(users) > 0 {
+				t.Errorf("FindUsers by e-mail %q, page 2: got %v (%v), want no user", text, users, err)
+			}
+			if _, _, err = h.FindUsers(h.ctx, store.UserSearch{Name: text, Limit: 1}); err != nil {
+				t.Errorf("FindUsers by name %q: got error %v", text, err)
+			}
+			payments, more, err := h.FindPayments(h.ctx, store.PaymentSearch{Before: text, Limit: 1})
+			if err != nil || more || len(payments) > 0 {
+				t.Errorf("FindPayments before %q: got %v (%v), want no payment", text, payments, err)
+			}
+			for _, q := range []journal.Query{{Object: text}, {Actor: text}, {Kind: text}} {
+				q.Limit = 1
+				if rows, err := h.JournalPage(h.ctx, q); err != nil || len(rows) > 0 {
+					t.Errorf("JournalPage of %+v: got %v (%v), want no row", q, rows, err)
+				}
+			}
+			_, _, productsErr := h.ProductRecords(h.ctx, store.ProductsQuery{Text: text, Page: 1, Size: 1})
+			_, _, salesErr := h.SaleRecords(h.ctx, store.SalesQuery{Text: text, Page: 1, Size: 1})
+			if productsErr != nil || salesErr != nil {
+				t.Errorf("products and sales with %q: got the errors %v and %v", text, productsErr, salesErr)
+			}
+		}
 	})
 }
 

@@ -177,7 +177,7 @@ func (s *Store) FirstLogIn(ctx context.Context, verified *shop.User, guest shop.
 		if matched == 0 {
 			return u.ID, nil
 		}
-		if _, err := oneUser(ctx, tx.NewSelect(), "id = ?", guest); !errors.Is(err, sql.ErrNoRows) {
+		if _, err := oneUser(ctx, tx.NewSelect().Where("id = ?", guest)); !errors.Is(err, sql.ErrNoRows) {
 			return u.ID, err // the guest has another account
 		}
 		err = execMatching(ctx, tx, 1, "move a locked user", "UPDATE users SET id = ? WHERE id = ?", guest, u.ID)
@@ -218,7 +218,7 @@ func (s *Store) CheckMailToken(
 ) (u shop.User, err error) {
 	row, err := liveToken(ctx, s.db, hash, kind, now)
 	if err == nil {
-		u, err = oneUser(ctx, s.db.NewSelect(), "id = ?", row.User)
+		u, err = oneUser(ctx, s.db.NewSelect().Where("id = ?", row.User))
 	}
 	return u, wrap("check an e-mail token", err)
 }
@@ -270,7 +270,7 @@ func useToken(
 }
 
 func activeUser(ctx context.Context, tx bun.Conn, id shop.ID) (shop.User, error) {
-	u, err := oneUser(ctx, tx.NewSelect(), "id = ?", id)
+	u, err := oneUser(ctx, tx.NewSelect().Where("id = ?", id))
 	if err == nil && u.State != shop.UserActive {
 		err = shop.ErrNoRow
 	}

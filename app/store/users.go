@@ -60,25 +60,25 @@ func zeroIfNil[T any](v *T) (out T) {
 
 // UserByID reads one account in any state. ErrNoRow: the id belongs to a guest, or is unused.
 func (s *Store) UserByID(ctx context.Context, id shop.ID) (shop.User, error) {
-	u, err := oneUser(ctx, s.db.NewSelect(), "id = ?", id)
+	u, err := oneUser(ctx, s.db.NewSelect().Where("id = ?", id))
 	return u, wrap("read user "+id.String(), err)
 }
 
 // UserByEmail reads the account with the email, pending or active. ErrNoRow: no such account.
 func (s *Store) UserByEmail(ctx context.Context, email string) (shop.User, error) {
-	u, err := oneUser(ctx, s.db.NewSelect(), "email = ?", email)
+	u, err := oneUser(ctx, whereASCII(s.db.NewSelect(), "email = ?", email))
 	return u, wrap("read a user by e-mail", err)
 }
 
-func oneUser(ctx context.Context, q *bun.SelectQuery, where string, arg any) (shop.User, error) {
+func oneUser(ctx context.Context, q *bun.SelectQuery) (shop.User, error) {
 	var row userRow
-	err := q.Model(&row).Where(where, arg).Scan(ctx)
+	err := q.Model(&row).Scan(ctx)
 	return row.user(), err
 }
 
 // lockUser reads an account in any state and locks its row until the transaction ends. sql.ErrNoRows: no such account.
 func (s *Store) lockUser(ctx context.Context, tx bun.Conn, id shop.ID) (shop.User, error) {
-	return oneUser(ctx, s.locking(tx.NewSelect()), "id = ?", id)
+	return oneUser(ctx, s.locking(tx.NewSelect().Where("id = ?", id)))
 }
 
 // AddUser writes an account. A repeat succeeds. ErrTaken: another account has its email or id.
