@@ -2,6 +2,7 @@ package backoffice
 
 import (
 	"context"
+	"net/netip"
 	"slices"
 	"strconv"
 	"time"
@@ -20,7 +21,8 @@ type BlockService struct {
 // MaxBlock limits the duration of a block, so that its end time cannot overflow. Duration 0 means no end.
 const MaxBlock = 10 * 365 * 24 * time.Hour
 
-// AddBlock blocks a user, an address or a network and returns the stored block.
+// AddBlock blocks a user, an address or a network and returns the stored block. WrongState: the block
+// applies to the operator, or to the last admin who can log in. Forbidden: only an admin can block this account.
 func (d *BlockService) AddBlock(
 	ctx context.Context, actor journal.Actor, b store.Block, duration time.Duration,
 ) (store.Block, error) {
@@ -34,7 +36,13 @@ func (d *BlockService) AddBlock(
 	if duration < 0 || duration > MaxBlock {
 		return b, shop.Fail(shop.BadRequest, "a block must end within ten years, or have no end")
 	}
+	if blocksActor(&b, &actor) {
+		return b, shop.Fail(shop.WrongState, "this block would apply to you: it has your account or your address")
+	}
 	number, err := store.RunOperationFor[int64](ctx, d.Store, actor, func(tx *store.Store) (journal.Operation, error) {
+		if err := mayBlock(ctx, tx, &b, &actor); err != nil {
+			return journal.Operation{}, err
+		}
 		added, err := tx.AddBlock(ctx, b, duration)
 		return journal.Operation{
 			Kind: "block.add", Object: blockObject(&added), After: journaledBlock(&added),
@@ -51,6 +59,36 @@ func (d *BlockService) AddBlock(
 	}
 	b.ID = number
 	return b, shop.Unavailable("the block list", err)
+}
+
+// blocksActor reports whether the normalized block has the operator's own account or address.
+func blocksActor(b *store.Block, actor *journal.Actor) bool {
+	addr, _ := netip.ParseAddr(actor.From) // the zero address from the command line
+	switch addr = addr.Unmap().WithZone(""); b.Kind {
+	case store.BlockUser:
+		return b.Value == actor.User.String()
+	case store.BlockAddress:
+		return b.Value == addr.String()
+	default:
+		network, err := netip.ParsePrefix(b.Value)
+		return err == nil && network.Contains(addr)
+	}
+}
+
+// mayBlock returns Forbidden if an operator without the role admin blocks an account of the staff.
+func mayBlock(ctx context.Context, tx *store.Store, b *store.Block, actor *journal.Actor) error {
+	if b.Kind != store.BlockUser || actor.Role == shop.Admin {
+		return nil
+	}
+	id, err := shop.ParseID(b.Value)
+	if err != nil {
+		return err
+	}
+	u, err := tx.UserByID(ctx, id)
+	if err == nil && u.Role.IsOperator() {
+		return shop.Fail(shop.Forbidden, "only an admin can block an account with the role operator or admin")
+	}
+	return shop.Unavailable("the account", shop.IgnoreNoRow(err))
 }
 
 // ListBlocks returns the blocks in force, oldest first.

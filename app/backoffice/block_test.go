@@ -52,6 +52,53 @@ func TestNormalizeBlockRejectsInvalidValues(t *testing.T) {
 	}
 }
 
+// An operator cannot block the own account, nor an address or network that contains the own address. Only an admin can
+// block staff.
+func TestOperatorCannotBlockSelfOrStaff(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for id, role := range map[shop.ID]shop.Role{5: shop.Operator, 6: shop.Operator, 7: shop.Admin, 8: shop.Admin} {
+		w.user(id, id.String()+"@shop.example", "Staff")
+		w.exec("UPDATE users SET role = ?, password = 'hash' WHERE id = ?", role, id)
+	}
+	w.user(42, "ada@shop.example", "Ada")
+	service := &BlockService{Store: w.Store, Time: func() shop.Millis { return shop.MillisOf(time.Now()) }}
+	for _, c := range []struct {
+		role        shop.Role
+		from        string
+		kind        store.BlockKind
+		value, want string
+	}{
+		{shop.Operator, "", store.BlockUser, "5", "wrong_state"},
+		{shop.Admin, "", store.BlockUser, "5", "wrong_state"},
+		{shop.Admin, "203.0.113.9", store.BlockAddress, "203.0.113.9", "wrong_state"},
+		{shop.Admin, "::ffff:203.0.113.9", store.BlockAddress, "203.0.113.9", "wrong_state"},
+		{shop.Admin, "203.0.113.9", store.BlockNetwork, "203.0.0.0/16", "wrong_state"},
+		{shop.Admin, "2001:db8::1", store.BlockAddress, "2001:db8::2", "wrong_state"},
+		{shop.Operator, "", store.BlockUser, "6", "forbidden"},
+		{shop.Operator, "", store.BlockUser, "7", "forbidden"},
+		{shop.Admin, "", store.BlockUser, "6", ""},
+		{shop.Admin, "", store.BlockUser, "7", ""},
+		{shop.Admin, "", store.BlockUser, "8", "wrong_state"}, // the last admin who can log in
+		{shop.Operator, "", store.BlockUser, "42", ""},
+		{shop.Operator, "", store.BlockUser, "43", ""}, // a guest
+		{shop.Operator, "203.0.113.9", store.BlockAddress, "203.0.113.8", ""},
+		{shop.Operator, "203.0.113.9", store.BlockNetwork, "198.51.100.0/24", ""},
+		{shop.Operator, "2001:db8::1", store.BlockAddress, "2001:db8:0:1::1", ""},
+	} {
+		actor := ada()
+		actor.Role, actor.From = c.role, c.from
+		_, err := service.AddBlock(w.ctx, actor, store.Block{Kind: c.kind, Value: c.value}, 0)
+		code := ""
+		if err != nil {
+			code = string(shop.AsError(err).Code)
+		}
+		if code != c.want {
+			t.Errorf("%s from %q blocks %s %s: got %v, want %q", c.role, c.from, c.kind, c.value, err, c.want)
+		}
+	}
+}
+
 // A node reads the list when its version has changed, calls OnChange, and keeps the last set while the database is
 // unreachable. A block ends at its end time.
 func TestBlockListReadsChangesAndKeepsLastSet(t *testing.T) {

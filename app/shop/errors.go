@@ -152,6 +152,12 @@ const (
 	BusyRetry = 500 * time.Millisecond
 )
 
+// Messages of Forbidden for blocked clients. The page and the console show their own texts for them.
+const (
+	AccountBlocked = "this account is blocked"
+	AddressBlocked = "this address is blocked by the shop"
+)
+
 // OpensIn returns NotOpen with the time until the sale opens.
 func OpensIn(wait time.Duration) error {
 	e := Fail(NotOpen, "the sale has not opened yet")

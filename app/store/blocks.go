@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"time"
 
@@ -74,8 +76,8 @@ func inForce(q *bun.SelectQuery, now shop.Millis) *bun.SelectQuery {
 }
 
 // AddBlock writes a normalized block for the given duration (0: no limit). Conflict: the block exists. LimitReached:
-// maxBlocks are in force. The version is raised first: its row lock serialises editors, and no node sees the new
-// version before the block.
+// maxBlocks are in force. WrongState: the user is the last admin who can log in. The version is raised first: its row
+// lock serialises editors, and no node sees the new version before the block.
 func (s *Store) AddBlock(ctx context.Context, b Block, duration time.Duration) (Block, error) {
 	return inTx(ctx, s, "add a block", func(tx bun.Conn) (Block, error) {
 		if err := s.raise(ctx, tx, settingBlocks); err != nil {
@@ -108,12 +110,31 @@ func (s *Store) checkNewBlock(ctx context.Context, tx bun.Conn, row *blockRow) e
 	if len(same) > 0 {
 		return shop.Fail(shop.Conflict, fmt.Sprintf("%s %s is blocked already, by number %d", row.Kind, row.Value, same[0]))
 	}
+	if err := s.keepUnblockedAdmin(ctx, tx, row); err != nil {
+		return err
+	}
 	n, err := inForce(tx.NewSelect().Model((*blockRow)(nil)), row.CreatedAt).Count(ctx)
 	if err == nil && n >= maxBlocks {
 		err = shop.Fail(shop.LimitReached, fmt.Sprintf("%d blocks are in force, which is the limit: block "+
 			"networks instead of addresses, or remove some", n))
 	}
 	return err
+}
+
+// keepUnblockedAdmin is keepAdmin for a block.
+func (s *Store) keepUnblockedAdmin(ctx context.Context, tx bun.Conn, row *blockRow) error {
+	id, err := shop.ParseID(row.Value)
+	if row.Kind != BlockUser || err != nil {
+		return nil
+	}
+	u, err := oneUser(ctx, tx.NewSelect().Where("id = ?", id))
+	if errors.Is(err, sql.ErrNoRows) { // a guest
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return s.keepAdmin(ctx, tx, &u)
 }
 
 // RemoveBlock ends a block and returns it. NotFound: no block in force has this number.

@@ -32,7 +32,7 @@ type erasureRow struct {
 // Erase deletes all data of a user except orders: account data, devices, links, saved addresses. It invalidates access
 // tokens; the tokens of a guest are invalid until guestUntil. Addresses in orders are scheduled for blanking. A repeat
 // is safe. ErrNoRow: the account is active, and its password differs from the one in `verified`. If `verified` is nil,
-// no password is required.
+// no password is required. WrongState: the account is the last admin who can log in.
 func (s *Store) Erase(ctx context.Context, user shop.ID, verified *shop.User, now, guestUntil shop.Millis) error {
 	return s.inTx(ctx, "erase user "+user.String(), func(tx bun.Conn) error {
 		u, err := s.lockUser(ctx, tx, user)
@@ -43,6 +43,9 @@ func (s *Store) Erase(ctx context.Context, user shop.ID, verified *shop.User, no
 		case verified != nil && u.State == shop.UserActive &&
 			(verified.State != u.State || verified.Password != u.Password):
 			return shop.ErrNoRow
+		}
+		if err := s.keepAdmin(ctx, tx, &u); err != nil {
+			return err
 		}
 		// A guest has no row and a deleted account stays deleted: in both cases no row matches.
 		_, err = exec(ctx, tx, "UPDATE users SET state = ?, email = NULL, name = '', password = NULL, deleted_at = ?"+

@@ -105,6 +105,7 @@ func (s *Store) EditUser(ctx context.Context, id shop.ID, name, lang *string) er
 }
 
 // SetRole sets the role of an active account; a change revokes all its devices. ErrNoRow: no such active account.
+// WrongState: the account is the last admin who can log in.
 func (s *Store) SetRole(ctx context.Context, id shop.ID, role shop.Role) error {
 	return s.inTx(ctx, "set the role of user "+id.String(), func(tx bun.Conn) error {
 		u, err := s.lockUser(ctx, tx, id)
@@ -116,6 +117,9 @@ func (s *Store) SetRole(ctx context.Context, id shop.ID, role shop.Role) error {
 		case u.Role == role:
 			return nil
 		}
+		if err := s.keepAdmin(ctx, tx, &u); err != nil {
+			return err
+		}
 		err = execMatching(ctx, tx, 1, "set the role of a locked user", "UPDATE users SET role = ? WHERE id = ?", role, id)
 		if err != nil {
 			return err
@@ -123,6 +127,28 @@ func (s *Store) SetRole(ctx context.Context, id shop.ID, role shop.Role) error {
 		_, err = s.revokeDevices(ctx, tx, id, 0)
 		return err
 	})
+}
+
+// settingAdmins counts the changes that may remove an admin.
+const settingAdmins = "admins_version"
+
+// keepAdmin is called before a user loses the role admin, the account or the right to log in. WrongState: no other admin
+// can log in. The setting's row lock serialises these changes until they commit.
+func (s *Store) keepAdmin(ctx context.Context, tx bun.Conn, u *shop.User) error {
+	if u.Role != shop.Admin || u.State != shop.UserActive {
+		return nil
+	}
+	if err := s.raise(ctx, tx, settingAdmins); err != nil {
+		return err
+	}
+	var admins []shop.ID // without an index: admins are few and rarely change
+	err := tx.NewRaw("SELECT id FROM users WHERE role = ? AND state = ? AND password IS NOT NULL AND NOT EXISTS ("+
+		"SELECT 1 FROM blocks WHERE kind = ? AND value = CAST(users.id AS CHAR) AND removed_at IS NULL AND "+
+		"(until IS NULL OR until > "+s.d.now+"))", shop.Admin, shop.UserActive, BlockUser).Scan(ctx, &admins)
+	if err == nil && len(admins) == 1 && admins[0] == u.ID {
+		err = shop.Fail(shop.WrongState, "this is the last admin who can log in; give another account the role admin first")
+	}
+	return err
 }
 
 // SetPassword sets the password hash of an active account whose hash is still `old`. It deletes unused links, and

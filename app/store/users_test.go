@@ -326,3 +326,57 @@ func TestOneOfConcurrentKeyRotationsSucceeds(t *testing.T) {
 		}
 	})
 }
+
+// Of two concurrent changes that would remove the last two admins, one is rejected. Admins who cannot log in do not
+// count.
+func TestLastAdminStays(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		ctx := kit.Context(t)
+		admin := func(change func(u *shop.User)) shop.ID {
+			u := newUser()
+			u.Role = shop.Admin
+			if change != nil {
+				change(&u)
+			}
+			must(t, s.AddUser(ctx, u))
+			return u.ID
+		}
+		admin(func(u *shop.User) { u.State, u.ActivatedAt = shop.UserPending, 0 })
+		admin(func(u *shop.User) { u.Password = "" })
+		blocked, last := admin(nil), admin(nil)
+		block := func(id shop.ID) error {
+			return errOf(s.AddBlock(ctx, store.Block{Kind: store.BlockUser, Value: id.String()}, 0))
+		}
+		must(t, block(blocked))
+		changes := map[string]func(id shop.ID) error{
+			"role":     func(id shop.ID) error { return s.SetRole(ctx, id, shop.Operator) },
+			"block":    block,
+			"deletion": func(id shop.ID) error { return s.Erase(ctx, id, nil, userNow, userNow) },
+		}
+		rejected := &shop.Error{Code: shop.WrongState}
+		for name, change := range changes {
+			wantErr(t, name+" of the last admin", change(last), rejected)
+		}
+		for name, change := range changes {
+			for range 5 {
+				pair := []shop.ID{last, admin(nil)}
+				errs := make([]error, len(pair))
+				var g errgroup.Group
+				for i, id := range pair {
+					g.Go(func() error {
+						errs[i] = change(id)
+						return nil
+					})
+				}
+				must(t, g.Wait())
+				if (errs[0] == nil) == (errs[1] == nil) || !errors.Is(errors.Join(errs...), rejected) {
+					t.Fatalf("%s of both admins: got %v, want one rejection", name, errs)
+				}
+				if last = pair[0]; errs[0] == nil {
+					last = pair[1]
+				}
+			}
+		}
+		must(t, s.SetRole(ctx, blocked, shop.Shopper))
+	})
+}

@@ -33,10 +33,9 @@ type (
 )
 
 func (block) Help() string {
-	return "All nodes apply it within a second: they close connections of a blocked address without a response, " +
-		"reject requests and socket handshakes with forbidden, also those with a token of a blocked user, and close " +
-		"open sockets with 4507. Existing reservations and orders stay. Behind a proxy, address blocks need " +
-		"STAMPEDE_TRUSTED_PROXIES to name the proxy.\n\nMany people share the address of an office or a mobile " +
+	return "All nodes apply it within a second: they reject requests and socket handshakes of a blocked address or user " +
+		"with forbidden, and close open sockets with 4507. Existing reservations and orders stay. Behind a " +
+		"proxy, address blocks need STAMPEDE_TRUSTED_PROXIES to name the proxy.\n\nMany people share the address of an office or a mobile " +
 		"carrier: prefer blocks of users, and set a duration.\n\nExamples:\n\n" +
 		"    stampede block add --user 7301444300000000007 --reason 'resells'\n" +
 		"    stampede block add --network 203.0.113.0/24 --for 1h --reason 'flood'\n" +
