@@ -48,11 +48,14 @@ func (a *api) admitSocket(c *fiber.Ctx) error {
 	return err
 }
 
-// rejectBlocked rejects requests of blocked addresses before all routes. This covers clients behind proxies and
-// connections that were open before the block; the listener closes new connections of blocked addresses.
+// rejectBlocked rejects requests of blocked addresses before all routes. The HTTP server serves /healthz and /readyz
+// itself, also to blocked addresses. A connection without a proxy is closed.
 func (a *api) rejectBlocked(c *fiber.Ctx) error {
 	if a.Blocked(hostAddr(c.IP())) {
-		return shop.Fail(shop.Forbidden, "your address is blocked")
+		if !c.IsProxyTrusted() {
+			c.Context().SetConnectionClose()
+		}
+		return shop.Fail(shop.Forbidden, shop.AddressBlocked)
 	}
 	return c.Next()
 }

@@ -9,17 +9,16 @@ import (
 	"stampede/app/limits"
 )
 
-// LimitConns wraps a listener so that one address has at most n connections, including sockets. Further connections,
-// and connections of blocked addresses, are closed immediately. The limit of an IPv6 /48 is shop.WideFactor times as
-// high. A connection of a proxy is not counted until it becomes the socket of a client (see countForClient).
-func LimitConns(l net.Listener, n int, proxies []netip.Prefix, blocked func(addr netip.Addr) bool) net.Listener {
-	return &limitedListener{Listener: l, proxies: proxies, blocked: blocked, open: limits.Places{Addr: n}}
+// LimitConns wraps a listener so that one address has at most n connections, including sockets. Further connections are
+// closed immediately. The limit of an IPv6 /48 is shop.WideFactor times as high. A connection of a proxy is not counted
+// until it becomes the socket of a client (see countForClient).
+func LimitConns(l net.Listener, n int, proxies []netip.Prefix) net.Listener {
+	return &limitedListener{Listener: l, proxies: proxies, open: limits.Places{Addr: n}}
 }
 
 type limitedListener struct {
 	net.Listener
 	proxies []netip.Prefix
-	blocked func(addr netip.Addr) bool
 
 	mu   sync.Mutex // also protects the fields of all its connections
 	open limits.Places
@@ -33,7 +32,7 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		c := &limitedConn{Conn: conn, listener: l}
-		if addr, isTCP := peerOf(conn); !isTCP || l.isProxy(addr) || !l.blocked(addr) && c.enter(addr) {
+		if addr, isTCP := peerOf(conn); !isTCP || l.isProxy(addr) || c.enter(addr) {
 			return c, nil
 		}
 		_ = conn.Close()

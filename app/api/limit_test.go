@@ -57,7 +57,7 @@ func TestLimitConnsClosesExcessConnections(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := LimitConns(inner, 2, nil, noneBlocked).(*limitedListener)
+	l := LimitConns(inner, 2, nil).(*limitedListener)
 	accepted := make(chan net.Conn, 4)
 	go func() {
 		for {
@@ -184,8 +184,8 @@ func TestProxiedSocketsCountForClient(t *testing.T) {
 	})
 }
 
-// A blocked address behind a proxy is rejected on every route and at the handshake; direct connections are closed
-// before any data.
+// A blocked address is rejected on every route and at the handshake, with a message that names the reason. Health checks
+// are never blocked.
 func TestBlockedAddressIsRejected(t *testing.T) {
 	t.Parallel()
 	blocked := netip.MustParsePrefix("192.0.2.0/24")
@@ -193,7 +193,7 @@ func TestBlockedAddressIsRejected(t *testing.T) {
 		o.Proxies, o.Blocked = loopback, blocked.Contains
 	})
 	for _, path := range []string{"/api/v1/time", "/api/v1/orders", "/", "/nowhere"} {
-		proxied.want(proxied.request("GET", path, "", "X-Real-IP", "192.0.2.9"), 403, "blocked")
+		proxied.want(proxied.request("GET", path, "", "X-Real-IP", "192.0.2.9"), 403, shop.AddressBlocked)
 	}
 	proxied.want(proxied.request("GET", "/api/v1/time", "", "X-Real-IP", "198.51.100.1"), 200, "now")
 	if _, _, res := proxied.handshake("X-Real-IP: 192.0.2.9\r\n", ""); res.StatusCode != 403 {
@@ -203,16 +203,13 @@ func TestBlockedAddressIsRejected(t *testing.T) {
 	direct := open(t, func(o *Options) {
 		o.Blocked = func(addr netip.Addr) bool { return addr.IsLoopback() }
 	})
-	conn, err := net.Dial("tcp", strings.TrimPrefix(direct.url, "http://"))
-	if err != nil {
-		t.Fatal(err)
+	res, body := direct.sendAndRead("GET /api/v1/time HTTP/1.1\r\nHost: shop.example\r\n\r\n")
+	if res.StatusCode != 403 || !strings.Contains(string(body), shop.AddressBlocked) || !res.Close {
+		t.Errorf("a blocked address: got %s, %s, close: %v; want 403 and close", res.Status, body, res.Close)
 	}
-	defer func() { _ = conn.Close() }()
-	_ = conn.SetDeadline(time.Now().Add(time.Minute))
-	if n, err := conn.Read(make([]byte, 1)); n > 0 || err == nil {
-		t.Errorf("a connection of a blocked address received data: %v", err)
-	} else if netErr, ok := err.(net.Error); err != io.EOF && ok && netErr.Timeout() {
-		t.Errorf("a connection of a blocked address was not closed: %v", err)
+	for _, path := range []string{"/healthz", "/readyz"} {
+		direct.want(direct.request("GET", path, ""), 200, "")
+		proxied.want(proxied.request("GET", path, "", "X-Real-IP", "192.0.2.9"), 200, "")
 	}
 }
 

@@ -141,7 +141,7 @@ func openWith(t *testing.T, maxConns int, change func(*Options), tune ...func(f 
 	s.httpServer.AllowLongBodies(func(token string) bool { return token == "user-1" || token == "user-2" })
 	s.httpServer.Open(New(o))
 	done := make(chan error, 1)
-	s.conns = LimitConns(l, maxConns, o.Proxies, o.Blocked).(*limitedListener)
+	s.conns = LimitConns(l, maxConns, o.Proxies).(*limitedListener)
 	go func() { done <- s.httpServer.Serve(s.conns) }()
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

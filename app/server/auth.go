@@ -21,7 +21,7 @@ func (a auth) verify(token string) (shop.Identity, error) {
 	case err != nil:
 		return identity, err
 	case a.blocks.User(identity.User):
-		return shop.Identity{}, shop.Fail(shop.Forbidden, "this account is blocked")
+		return shop.Identity{}, shop.Fail(shop.Forbidden, shop.AccountBlocked)
 	}
 	return identity, nil
 }

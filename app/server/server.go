@@ -166,7 +166,7 @@ func (s *Server) Run(ctx context.Context) (err error) {
 		})
 	}
 	serve(func() error {
-		return s.public.Serve(api.LimitConns(s.listener, s.config.AddrConns, s.config.Proxies, s.blocks.Address))
+		return s.public.Serve(api.LimitConns(s.listener, s.config.AddrConns, s.config.Proxies))
 	})
 	serve(s.private.serve)
 	defer func() { err = errors.Join(err, s.closeListeners()) }()

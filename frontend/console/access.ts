@@ -1,6 +1,7 @@
 import { ref } from 'vue'
 import { parseStored, type Session } from '../src/account/token'
 import { Refused } from '../src/live/ops'
+import { blockedBy } from '../src/protocol/blocked'
 import { fields } from './fields'
 import { readStored } from '../src/storage'
 import { defineStore } from '../src/stores/define'
@@ -10,9 +11,9 @@ import { callApi } from './http'
 
 /**
  * Access of the current user: `loading`, `loggedOut`, `noRole` (logged in without a console role), `unreachable` (the
- * server does not respond), or `allowed` (operator or admin).
+ * server does not respond), `account` or `address` (the shop blocks it), or `allowed` (operator or admin).
  */
-export type Access = 'loading' | 'loggedOut' | 'noRole' | 'unreachable' | 'allowed'
+export type Access = 'loading' | 'loggedOut' | 'noRole' | 'unreachable' | 'account' | 'address' | 'allowed'
 
 /**
  * The console uses the accounts and the cookie of the shop. The access token stays in memory. The role comes from the
@@ -31,6 +32,7 @@ export const useAccess = defineStore('access', () => {
     }
     try {
       if (!session.usable() && !(await session.renew())) {
+        if (!session.ended) await callApi('GET', '/time') // rejects if the address is blocked
         access.value = session.ended ? 'loggedOut' : 'unreachable'
         return
       }
@@ -40,7 +42,9 @@ export const useAccess = defineStore('access', () => {
     } catch (error) {
       const code = error instanceof Refused ? error.refusal.code : undefined
       if (code === 'unauthorized') session.markRejected()
-      access.value = code === 'unauthorized' || code === 'forbidden' ? 'loggedOut' : 'unreachable'
+      const blocked = blockedBy(error)
+      if (blocked) access.value = blocked
+      else access.value = code === 'unauthorized' || code === 'forbidden' ? 'loggedOut' : 'unreachable'
     }
   }
 

@@ -1,5 +1,5 @@
 import { computed, inject, onScopeDispose, ref, watch, type InjectionKey } from 'vue'
-import { backoff, SIGNED_OUT, TOKEN_ENDED } from '../src/live/backoff'
+import { backoff, BLOCKED, SIGNED_OUT, TOKEN_ENDED } from '../src/live/backoff'
 import { startHeartbeat } from '../src/live/heartbeat'
 import { Refused } from '../src/live/ops'
 import { dialPage, LiveSocket, type Listener, type Wire } from '../src/live/socket'
@@ -75,6 +75,7 @@ export function openConnection(dial: () => Wire = dialPage): Connection {
       if (state.name !== 'live') stopHeartbeat()
       live.setState(state)
       if (state.name !== 'stopped') return
+      if (state.code === BLOCKED) void access.loadUser()
       if (state.code === TOKEN_ENDED) void newToken()
       if (state.code === SIGNED_OUT) {
         session.markRejected()

@@ -1,4 +1,5 @@
 import { Lost, Refused } from '../src/live/ops'
+import { blockedBy } from '../src/protocol/blocked'
 import type { ErrorCode } from '../src/protocol/types'
 import { useConsoleWords } from './words'
 
@@ -14,6 +15,8 @@ export function useProblem(): (error: unknown, overrides?: Partial<Record<ErrorC
       console.error(error)
       return words.value.unknown
     }
+    const blocked = blockedBy(error)
+    if (blocked) return words.value.login.blocked[blocked]
     const { code, message } = error.refusal
     const special = overrides[code]
     if (special !== undefined) return special

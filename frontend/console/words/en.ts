@@ -63,6 +63,10 @@ export const en = {
     needed: 'Please type the characters of the picture.',
     again: 'The characters are wrong, or the picture has expired. Here is a new one.',
     lacking: 'Please enter e-mail and password.',
+    blocked: {
+      account: 'This account is blocked. An admin can remove the block.',
+      address: 'The shop has blocked your network address. An admin can remove the block.',
+    },
     noRole: (name: string) => `${name} cannot use the console`,
     noRoleText:
       'The console is for operators and admins. An admin assigns the role: stampede user role E-MAIL operator.',

@@ -62,6 +62,10 @@ export const zh: ConsoleWords = {
     needed: '请输入图片中的字符。',
     again: '验证码错误或已过期，已换一张图片。',
     lacking: '请输入邮箱和密码。',
+    blocked: {
+      account: '该账号已被封禁，管理员可解除封禁。',
+      address: '您的网络地址已被商城封禁，管理员可解除封禁。',
+    },
     noRole: (name) => `${name} 无权使用控制台`,
     noRoleText: '控制台只对运营和管理员开放。管理员可授予角色：stampede user role 邮箱 operator。',
     other_account: '换一个账号登录',

@@ -1,4 +1,5 @@
 import { Refused } from '../live/ops'
+import { blockedBy } from '../protocol/blocked'
 import { callServer } from './http'
 import { NotRenewed } from './guest'
 import { parseSession, type Session } from './token'
@@ -12,6 +13,7 @@ export async function refreshAccount(): Promise<Session> {
     const response = await callServer('POST', '/auth/refresh', { body: {}, byCookie: true })
     return { ...parseSession(response), account: true }
   } catch (error) {
+    if (blockedBy(error)) throw error // the login stays valid after the block
     const code = error instanceof Refused ? error.refusal.code : undefined
     if (code === 'unauthorized' || code === 'forbidden') throw new NotRenewed('logged out')
     throw error

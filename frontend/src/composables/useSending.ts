@@ -1,5 +1,6 @@
 import { ref } from 'vue'
 import { Lost, Refused } from '../live/ops'
+import { blockedBy } from '../protocol/blocked'
 import type { ErrorCode } from '../protocol/types'
 import { useWords } from '../words'
 import { useAccountWords } from '../words/account'
@@ -16,7 +17,7 @@ export function useSending() {
   /** The error of the form as a whole. */
   const problem = ref('')
   const invalid = provideInvalid()
-  /** The error code of the last request; undefined if it succeeded. */
+  /** The error code of the last request; undefined if it succeeded or the shop blocks the client. */
   const refused = ref<ErrorCode>()
 
   /** Replaces the errors at the fields; returns true if all texts are empty. */
@@ -33,6 +34,8 @@ export function useSending() {
       console.error('a form could not be sent:', error)
       return words.value.errors.internal
     }
+    const blocked = blockedBy(error)
+    if (blocked) return words.value.live.blocked[blocked]
     const { code, retry_ms } = error.refusal
     const special = overrides[code]
     if (special !== undefined) return special
@@ -55,7 +58,7 @@ export function useSending() {
       const found = explain(error, overrides)
       if (typeof found === 'string') problem.value = found
       else invalid.value = found
-      refused.value = error instanceof Refused ? error.refusal.code : undefined
+      refused.value = error instanceof Refused && !blockedBy(error) ? error.refusal.code : undefined
       return false
     } finally {
       sending.value = false

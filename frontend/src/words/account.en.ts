@@ -45,7 +45,6 @@ export const accountEn = {
     forgot: 'Forgot your password?',
     toRegister: 'Create an account',
     wrong: 'The e-mail address or the password is wrong.',
-    blocked: 'This account is blocked.',
     stays: (guest: string) =>
       `Your orders as ${guest} stay with ${guest}. You see them again when you log out. To move them to an account, create a new account instead.`,
     welcome: (name: string) => `Welcome, ${name}.`,

@@ -45,7 +45,6 @@ export const accountZh: AccountWords = {
     forgot: '忘记密码？',
     toRegister: '注册账号',
     wrong: '邮箱或密码不正确。',
-    blocked: '该账号已被封禁。',
     stays: (guest) =>
       `你以 ${guest} 身份下的订单仍归 ${guest}，退出登录后可再次查看。如需转移到账号，请注册新账号。`,
     welcome: (name) => `欢迎，${name}。`,

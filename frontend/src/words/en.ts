@@ -339,6 +339,10 @@ export const en = {
     unanswered: 'No response from the shop. Please try again.',
     retryIn: (seconds: number) => `Next attempt ${fromNow('en', seconds)}`,
     stopped: 'The server has closed this connection.',
+    blocked: {
+      account: 'This account is blocked. Please contact the shop if this is a mistake.',
+      address: 'The shop has blocked your network address. Please contact the shop if this is a mistake.',
+    },
     blockedTitle: 'You are blocked',
     blockedText: 'Your account or your network is blocked. Your paid orders remain valid.',
     blockedDo:

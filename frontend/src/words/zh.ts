@@ -324,6 +324,10 @@ export const zh: Words = {
     unanswered: '商城没有响应，请重试。',
     retryIn: (seconds) => `${fromNow('zh', seconds)}重试`,
     stopped: '服务器已关闭连接。',
+    blocked: {
+      account: '该账号已被封禁，如有疑问请联系商城。',
+      address: '你的网络地址已被商城封禁，如有疑问请联系商城。',
+    },
     blockedTitle: '你已被封禁',
     blockedText: '你的账号或网络已被封禁。已支付的订单仍然有效。',
     blockedDo: '如有疑问，请联系商城。你也可以稍后或更换网络后重试。',
