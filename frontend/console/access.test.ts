@@ -10,6 +10,7 @@ const ACCOUNT = 'this account is blocked'
 const ADDRESS = 'this address is blocked by the shop'
 const SESSION = {
   access: 'token',
+  issued: 0,
   expires: 4_000_000_000_000,
   user: { id: '7', name: 'Ada' },
   account: true as const,
