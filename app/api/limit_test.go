@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -343,5 +344,19 @@ func TestListCacheLimitsTotalAndUserBytes(t *testing.T) {
 	}
 	if n := fill(shop.ID(50), now.Add(listMaxAge)); n != userLists || len(l.lists) != n {
 		t.Errorf("after all other lists expired: got %d new of %d lists, want only %d new lists", n, len(l.lists), userLists)
+	}
+}
+
+// The page and the console recognize blocked clients by the message.
+func TestPageKnowsMessagesForBlockedClients(t *testing.T) {
+	t.Parallel()
+	source, err := os.ReadFile("../../frontend/src/protocol/blocked.ts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, message := range []string{shop.AccountBlocked, shop.AddressBlocked} {
+		if !strings.Contains(string(source), "'"+message+"'") {
+			t.Errorf("blocked.ts does not contain the message %q", message)
+		}
 	}
 }
