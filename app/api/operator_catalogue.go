@@ -108,7 +108,7 @@ func (a *api) productRecords(c *fiber.Ctx) error {
 
 func (a *api) editProduct(
 	ctx context.Context, actor journal.Actor, id shop.ID, b productEdit,
-) (store.ProductRecord, error) {
+) (backoffice.SavedProduct, error) {
 	b.ProductEdit.CategoryID = b.CategoryID.value
 	return a.Catalogue.EditProduct(ctx, actor, id, b.ProductEdit)
 }

@@ -8,6 +8,7 @@ import (
 	"image/png"
 	"mime/multipart"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -78,6 +79,46 @@ func TestCatalogueNotesReachJournal(t *testing.T) {
 		}
 	}
 	s.want(s.request("POST", products, `{"name":"Lamp","note":7}`, operatorHeaders("key-00009")...), 400, "note")
+}
+
+// The responses to a creation, an edit and an import name what was removed from the descriptions. An edit of another
+// field removes nothing.
+func TestRemovedMarkupIsNamedInReplies(t *testing.T) {
+	t.Parallel()
+	s, _ := openShop(t, nil)
+	const products = "/api/v1/operator/products"
+	type saved struct {
+		ID          string   `json:"id"`
+		Description string   `json:"description"`
+		Removed     []string `json:"removed"`
+	}
+	save := func(key, method, path, body string, want []string) (p saved) {
+		t.Helper()
+		got := s.request(method, path, body, operatorHeaders(key)...)
+		if err := json.Unmarshal([]byte(got.body), &p); err != nil || !slices.Equal(p.Removed, want) {
+			t.Errorf("%s %s: got %s (%v), want the names %q", method, body, got.body, err, want)
+		}
+		return p
+	}
+	draft := `{"name":"Pot","list_price_fen":1,"description":"<table><tr><td>RAM</td><td>32 GB</td></tr></table>` +
+		`<p class='x'>a</p><script>alert(1)</script>","texts":{"zh":{"description":"<img src='http://a.example/1.jpg'>壶"}}}`
+	want := []string{`<img src="http://a.example/1.jpg">`, "<p class>", "<script>"}
+	p := save("key-00001", "POST", products, draft, want)
+	save("key-00001", "POST", products, draft, want) // repeated
+	if table := "<table><tr><td>RAM</td><td>32 GB</td></tr></table><p>a</p>"; p.Description != table {
+		t.Errorf("got the description %q, want %q", p.Description, table)
+	}
+	save("key-00002", "PATCH", products+"/"+p.ID, `{"version":1,"name":"Pan"}`, nil)
+	p = save("key-00003", "PATCH", products+"/"+p.ID,
+		`{"version":2,"description":"<div><img src='https://a.example/1.jpg' onerror='x()'></div>"}`,
+		[]string{"<div>", "<img onerror>"})
+	if !strings.HasPrefix(p.Description, `<img src="https://a.example/1.jpg" alt=""`) {
+		t.Errorf("got the description %q, want the picture", p.Description)
+	}
+	file := "name,list_price,description\nPot,1,<p>a</p>\nPan,1,<div>a</div><b>c</b>\n"
+	s.want(s.request("POST", "/api/v1/operator/import/products", file,
+		append(operatorHeaders("key-00004"), "Content-Type", "text/csv")...), 200,
+		`"removed":[{"line":3,"names":["\u003cdiv\u003e","\u003cb\u003e"]}]`)
 }
 
 // Files and long bodies are accepted only from operators, on operator routes, up to a limit.

@@ -19,10 +19,11 @@ type CatalogueService struct {
 	Store *store.Store
 	// MakeImage converts an uploaded file to a picture that can be shown. BadRequest: the file is not a usable picture.
 	MakeImage func(ctx context.Context, file []byte) (store.StoredImage, error)
-	Clean     func(html string) string // removes unsafe HTML from a description
-	Mint      func() (shop.ID, error)
-	Now       func() shop.Millis
-	Zone      *time.Location // of the shop
+	// Clean removes unsafe HTML from a description, and names what it removed.
+	Clean func(html string) (clean string, removed []string)
+	Mint  func() (shop.ID, error)
+	Now   func() shop.Millis
+	Zone  *time.Location // of the shop
 	// OnSale is called with new and edited sales after the COMMIT; it may be nil. A background job repeats the call
 	// that a crash prevented.
 	OnSale func(ctx context.Context, sales []shop.ID)

@@ -41,7 +41,15 @@ type ImportReport struct {
 	Changed  int             `json:"changed"`
 	Same     int             `json:"same"` // unchanged lines
 	Problems []ImportProblem `json:"problems"`
-	DryRun   bool            `json:"dry_run"`
+	// Removed names what was removed from descriptions, by line; at most maxProblems lines.
+	Removed []RemovedMarkup `json:"removed,omitempty"`
+	DryRun  bool            `json:"dry_run"`
+}
+
+// RemovedMarkup names what was removed from the description in a line, see markup.Clean.
+type RemovedMarkup struct {
+	Line  int      `json:"line"` // in the file; the header is line 1
+	Names []string `json:"names"`
 }
 
 // guardCell puts an apostrophe in front of each part of a cell that a spreadsheet could evaluate as a formula. A part

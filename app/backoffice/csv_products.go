@@ -98,9 +98,9 @@ type lineReader[T versioned] struct {
 	existing map[shop.ID]T // the records to which lines refer by id
 	// newRecord starts the record of a line without an id; false: an error was recorded.
 	newRecord func(line *tableLine) (T, bool)
-	fill      func(line *tableLine, record *T) // sets fields, records errors in the table
-	check     func(before, after *T) error     // rejects an invalid record
-	same      func(before, after *T) bool      // reports whether the line changes nothing
+	fill      func(line *tableLine, record *T)              // sets fields, records errors in the table
+	check     func(line *tableLine, before, after *T) error // rejects an invalid record
+	same      func(before, after *T) bool                   // reports whether the line changes nothing
 }
 
 // read returns the records to create and to change, and records errors in the table.
@@ -123,7 +123,7 @@ func (l *lineReader[T]) read(t *table, r *ImportReport) (drafts, changed []T) {
 		if len(t.problems) > problems {
 			continue
 		}
-		err := l.check(&before, &record)
+		err := l.check(line, &before, &record)
 		switch {
 		case err != nil:
 			t.addProblem(line, "", shop.AsError(err).Message)
@@ -154,7 +154,14 @@ func (d *CatalogueService) importProducts(ctx context.Context, tx *store.Store, 
 		kind: "product", existing: existing, same: sameProduct,
 		newRecord: func(*tableLine) (store.ProductRecord, bool) { return newProductRecord(), true },
 		fill:      func(line *tableLine, p *store.ProductRecord) { d.fillProduct(t, line, p, categories) },
-		check:     func(_, p *store.ProductRecord) error { return d.checkProduct(&p.Product) },
+		check: func(line *tableLine, _, p *store.ProductRecord) error {
+			var removed []string
+			err := d.checkProduct(&p.Product, &removed)
+			if len(removed) > 0 && len(r.Removed) < maxProblems {
+				r.Removed = append(r.Removed, RemovedMarkup{line.number, removed})
+			}
+			return err
+		},
 	}
 	created, changed := lines.read(t, r)
 	drafts := shop.Mapped(created, func(p store.ProductRecord) shop.Product { return p.Product })

@@ -120,7 +120,7 @@ func (d *CatalogueService) importSales(
 }
 
 // checkLine rejects invalid terms and changes that are no longer allowed.
-func (d *CatalogueService) checkLine(before, after *store.SaleRecord) error {
+func (d *CatalogueService) checkLine(_ *tableLine, before, after *store.SaleRecord) error {
 	if after.ID != 0 {
 		return d.checkEdit(before, after)
 	}

@@ -41,6 +41,13 @@ type ProductEdit struct {
 	Texts map[string]shop.ProductText `json:"texts"`
 }
 
+// SavedProduct is a product after an operation. Removed names what was removed from its descriptions, see markup.Clean.
+type SavedProduct struct {
+	store.ProductRecord
+
+	Removed []string `json:"removed,omitempty"`
+}
+
 // ProductRecords lists products and reports whether another page exists.
 func (d *CatalogueService) ProductRecords(
 	ctx context.Context, q store.ProductsQuery,
@@ -61,12 +68,13 @@ func (d *CatalogueService) ProductRecord(ctx context.Context, id shop.ID) (store
 // CreateProduct creates a product.
 func (d *CatalogueService) CreateProduct(
 	ctx context.Context, actor journal.Actor, draft ProductDraft,
-) (store.ProductRecord, error) {
-	p, err := d.newProduct(draft)
+) (SavedProduct, error) {
+	var removed []string
+	p, err := d.newProduct(draft, &removed)
 	if err != nil {
-		return store.ProductRecord{}, err
+		return SavedProduct{}, err
 	}
-	return store.RunOperationFor[store.ProductRecord](ctx, d.Store, actor,
+	return store.RunOperationFor[SavedProduct](ctx, d.Store, actor,
 		func(tx *store.Store) (journal.Operation, error) {
 			err := checkCategory(ctx, tx, p.CategoryID)
 			if err == nil {
@@ -79,12 +87,15 @@ func (d *CatalogueService) CreateProduct(
 				return journal.Operation{}, err
 			}
 			made, err := tx.LockProduct(ctx, p.ID)
-			return journal.Operation{Kind: "product.create", Object: object("product", p.ID), After: made, Result: made}, err
+			return journal.Operation{
+				Kind: "product.create", Object: object("product", p.ID), After: made,
+				Result: SavedProduct{ProductRecord: made, Removed: removed},
+			}, err
 		})
 }
 
-// newProduct returns the product of a draft with a new id.
-func (d *CatalogueService) newProduct(draft ProductDraft) (shop.Product, error) {
+// newProduct returns the product of a draft with a new id, and adds to removed what it removes from the descriptions.
+func (d *CatalogueService) newProduct(draft ProductDraft, removed *[]string) (shop.Product, error) {
 	id, err := d.Mint()
 	if err != nil {
 		return shop.Product{}, shop.Unavailable("the catalogue", err)
@@ -94,28 +105,29 @@ func (d *CatalogueService) newProduct(draft ProductDraft) (shop.Product, error) 
 		ListPriceFen: draft.ListPriceFen, Ships: draft.Ships == nil || *draft.Ships,
 		Description: draft.Description, Rules: draft.Rules,
 	}
-	if p.Texts, err = d.cleanTexts(draft.Texts); err != nil {
+	if p.Texts, err = d.cleanTexts(draft.Texts, removed); err != nil {
 		return shop.Product{}, err
 	}
-	return p, d.checkProduct(&p)
+	return p, d.checkProduct(&p, removed)
 }
 
 // EditProduct applies an edit to a product. Open sales show the new values as well: buyers are not promised a name or a
 // picture, and the price belongs to the sale.
 func (d *CatalogueService) EditProduct(
 	ctx context.Context, actor journal.Actor, id shop.ID, edit ProductEdit,
-) (store.ProductRecord, error) {
+) (SavedProduct, error) {
+	var removed []string
 	if edit.Texts != nil {
 		var err error
-		if edit.Texts, err = d.cleanTexts(edit.Texts); err != nil {
-			return store.ProductRecord{}, err
+		if edit.Texts, err = d.cleanTexts(edit.Texts, &removed); err != nil {
+			return SavedProduct{}, err
 		}
 	}
 	kind := "product.edit"
 	if edit.Archived != nil && *edit.Archived {
 		kind = "product.archive"
 	}
-	return store.RunOperationFor[store.ProductRecord](ctx, d.Store, actor,
+	return store.RunOperationFor[SavedProduct](ctx, d.Store, actor,
 		func(tx *store.Store) (journal.Operation, error) {
 			before, err := tx.LockProduct(ctx, id)
 			if err = checkVersion("product", id, before, edit.Version, err); err != nil {
@@ -123,7 +135,7 @@ func (d *CatalogueService) EditProduct(
 			}
 			after := before
 			d.applyProductEdit(&after, &edit)
-			err = d.checkProduct(&after.Product)
+			err = d.checkProduct(&after.Product, &removed)
 			if err == nil && edit.CategoryID != nil {
 				err = checkCategory(ctx, tx, after.CategoryID)
 			}
@@ -139,7 +151,7 @@ func (d *CatalogueService) EditProduct(
 			after, err = tx.LockProduct(ctx, id)
 			return journal.Operation{
 				Kind: kind, Object: object("product", id), Before: before, After: after,
-				Result: after,
+				Result: SavedProduct{ProductRecord: after, Removed: removed},
 			}, err
 		})
 }
@@ -203,8 +215,8 @@ func (d *CatalogueService) SetProductImages(
 		})
 }
 
-// checkProduct rejects products that cannot be shown, and cleans the description.
-func (d *CatalogueService) checkProduct(p *shop.Product) error {
+// checkProduct rejects products that cannot be shown. It cleans the description and adds to removed what it removes.
+func (d *CatalogueService) checkProduct(p *shop.Product, removed *[]string) error {
 	if err := checkText("name", p.Name, maxName, true, false); err != nil {
 		return err
 	}
@@ -215,26 +227,35 @@ func (d *CatalogueService) checkProduct(p *shop.Product) error {
 		return err
 	}
 	var err error
-	if p.Description, err = d.cleanDescription("description", p.Description); err != nil {
+	if p.Description, err = d.cleanDescription("description", p.Description, removed); err != nil {
 		return err
 	}
 	return checkImageTexts(p.Images)
 }
 
-// cleanDescription returns the description as sanitised HTML. field is the name of the field for errors.
-func (d *CatalogueService) cleanDescription(field, html string) (string, error) {
+// cleanDescription returns the description as sanitised HTML, and adds to removed what it removes. field is the name of
+// the field for errors.
+func (d *CatalogueService) cleanDescription(field, html string, removed *[]string) (string, error) {
 	if err := checkText(field, html, maxDescription, false, true); err != nil {
 		return "", err
 	}
-	if html = d.Clean(html); len(html) > maxDescription {
+	html, names := d.Clean(html)
+	for _, name := range names {
+		if !slices.Contains(*removed, name) {
+			*removed = append(*removed, name)
+		}
+	}
+	if len(html) > maxDescription {
 		return "", shop.Failf(shop.BadRequest, "%s has %d bytes as HTML: the limit is %d", field, len(html), maxDescription)
 	}
 	return html, nil
 }
 
 // cleanTexts returns the texts in the form in which they are stored: without the name of the category and without
-// languages that have no text.
-func (d *CatalogueService) cleanTexts(texts map[string]shop.ProductText) (map[string]shop.ProductText, error) {
+// languages that have no text. It adds to removed what it removes from the descriptions.
+func (d *CatalogueService) cleanTexts(
+	texts map[string]shop.ProductText, removed *[]string,
+) (map[string]shop.ProductText, error) {
 	cleaned := make(map[string]shop.ProductText, len(texts))
 	for _, lang := range slices.Sorted(maps.Keys(texts)) {
 		field := "texts." + lang
@@ -250,7 +271,8 @@ func (d *CatalogueService) cleanTexts(texts map[string]shop.ProductText) (map[st
 			return nil, err
 		}
 		var err error
-		if t.Description, err = d.cleanDescription(field+".description", strings.TrimSpace(t.Description)); err != nil {
+		t.Description, err = d.cleanDescription(field+".description", strings.TrimSpace(t.Description), removed)
+		if err != nil {
 			return nil, err
 		}
 		if t != (shop.ProductText{}) {

@@ -37,7 +37,7 @@ type (
 		Category    shop.ID `placeholder:"ID" help:"Id from stampede category list."`
 		ListPrice   string  `default:"0" placeholder:"YUAN" help:"Regular price, for example 459 or 459.50."`
 		Ships       bool    `default:"true" negatable:"" help:"Orders need a delivery address before payment."`
-		Description string  `placeholder:"HTML" help:"Description with paragraphs, lists, emphasis and https links; other markup is removed."`
+		Description string  `placeholder:"HTML" help:"Description with paragraphs, headings, lists, tables, quotes, emphasis, https links and pictures; other markup is removed."`
 		Rules       string  `help:"Purchase rules, as plain text."`
 		changeFlags
 	}
@@ -91,7 +91,7 @@ func (c *productCreate) Run(e *env) error {
 		return err
 	}
 	return e.operate(c.operationFlags, func(api *client) error {
-		var p store.ProductRecord
+		var p backoffice.SavedProduct
 		err := api.change(http.MethodPost, c.withDryRun("/products"), backoffice.ProductDraft{
 			Name: c.Name, CategoryID: c.Category, ListPriceFen: price, Description: c.Description, Rules: c.Rules,
 			Ships: &c.Ships,
@@ -137,7 +137,7 @@ func (e *env) editProduct(c changeFlags, id shop.ID, edit backoffice.ProductEdit
 		if edit.Version, err = api.version(path, edit.Version); err != nil {
 			return err
 		}
-		var p store.ProductRecord
+		var p backoffice.SavedProduct
 		err = api.change(http.MethodPatch, c.withDryRun(path), edit, &p)
 		return e.resultOrDryRun(c, err, p, "changed product %s, now version %d", p.ID, p.Version)
 	})

@@ -28,6 +28,8 @@ export interface Product {
   readonly rules: string
   readonly texts: ProductTexts
   readonly images: readonly Picture[]
+  /** Names of what the server removed from the descriptions with this change. */
+  readonly removed: readonly string[]
   readonly version: number
   readonly updated_at: number
   /** The time of archiving; absent for active products. */
@@ -119,6 +121,8 @@ export interface ImportReport {
   readonly changed: number
   readonly same: number
   readonly problems: readonly { readonly line: number; readonly column: string; readonly says: string }[]
+  /** Names of what the server removes from descriptions. */
+  readonly removed: readonly { readonly line: number; readonly names: readonly string[] }[]
 }
 
 const textOr = (f: Fields, name: string): string => (typeof f[name] === 'string' ? f[name] : '')
@@ -137,6 +141,9 @@ function parsePicture(value: unknown): Picture {
   return { url: text(f, 'url'), alt: textOr(f, 'alt') }
 }
 
+/** An absent list is empty. */
+const names = (value: unknown): string[] => (Array.isArray(value) ? value.map(String) : [])
+
 export function parseProduct(value: unknown): Product {
   const f = fields(value, 'product')
   return {
@@ -150,6 +157,7 @@ export function parseProduct(value: unknown): Product {
     rules: textOr(f, 'rules'),
     texts: parseTexts(f.texts, PRODUCT_TEXTS),
     images: list(f, 'images', parsePicture),
+    removed: names(f.removed),
     version: number(f, 'version'),
     updated_at: numberOr(f, 'updated_at', 0),
     ...optional(f, 'archived_at', number),
@@ -258,6 +266,10 @@ export function parseImport(value: unknown): ImportReport {
     problems: list(f, 'problems', (one) => {
       const problem = fields(one, 'problem')
       return { line: number(problem, 'line'), column: textOr(problem, 'column'), says: text(problem, 'says') }
+    }),
+    removed: (Array.isArray(f.removed) ? f.removed : []).map((one) => {
+      const line = fields(one, 'line')
+      return { line: number(line, 'line'), names: names(line.names) }
     }),
   }
 }

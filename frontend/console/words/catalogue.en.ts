@@ -54,8 +54,9 @@ export const catalogueEn = {
     em: 'Emphasis',
     list: 'List',
     link: 'Link',
-    allowed: 'Paragraphs, lists, emphasis and https links. Other markup is removed.',
-    cleaned: 'Markup that is not allowed was removed.',
+    allowed:
+      'Paragraphs, headings, lists, tables, quotes, emphasis, https links and pictures. Other markup is removed.',
+    removed: 'Removed from the descriptions:',
   },
   pictures: {
     choose: 'Choose pictures, or drop them here',
@@ -230,6 +231,7 @@ export const catalogueEn = {
     line: 'Line',
     column: 'Column',
     says: 'Problem',
+    removed: 'The import removes markup from these descriptions:',
     notYet: 'Correct these problems before the import.',
     fits: 'The file is valid. Nothing has changed yet.',
     nothingNew: 'The file changes nothing.',

@@ -54,8 +54,8 @@ export const catalogueZh: CatalogueWords = {
     em: '强调',
     list: '列表',
     link: '链接',
-    allowed: '可用段落、列表、强调和 https 链接，其余标记会被删除。',
-    cleaned: '不允许的标记已被删除。',
+    allowed: '可用段落、标题、列表、表格、引用、强调、https 链接和图片，其余标记会被删除。',
+    removed: '已从商品详情中删除：',
   },
   pictures: {
     choose: '选择图片，或拖到这里',
@@ -212,6 +212,7 @@ export const catalogueZh: CatalogueWords = {
     line: '行',
     column: '列',
     says: '说明',
+    removed: '导入时会从以下商品详情中删除标记：',
     notYet: '请先改正这些问题，再导入。',
     fits: '文件有效，尚未修改任何内容。',
     nothingNew: '该文件没有任何变化。',

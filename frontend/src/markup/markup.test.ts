@@ -1,5 +1,7 @@
 // @vitest-environment happy-dom
 import { describe, expect, it } from 'vitest'
+import { createApp, h } from 'vue'
+import { MarkupView } from './MarkupView'
 import { parseMarkup, type MarkupNode } from './markup'
 
 /** Formats a tree as one line. */
@@ -8,7 +10,7 @@ function outline(nodes: readonly MarkupNode[]): string {
     .map((node) =>
       typeof node === 'string'
         ? node
-        : `${node.name}${node.href ? `@${node.href}` : ''}(${outline(node.inner)})`,
+        : `${node.name}${node.href || node.src ? `@${node.href ?? node.src}` : ''}(${node.alt ?? ''}${outline(node.inner)})`,
     )
     .join('')
 }
@@ -25,7 +27,7 @@ describe('a description', () => {
   })
 
   it('drops forbidden elements and keeps their text', () => {
-    expect(read('<h1 onclick="x()">T</h1><img src=x onerror=alert(1)>')).toBe('T')
+    expect(read('<h1 onclick="x()">T</h1><img src=x onerror=alert(1)>')).toBe(' T  ')
     expect(read('a<script>alert(1)</script>b<style>p{}</style>c<script>open')).toBe('abc')
     expect(read('<noscript><p>x</p></noscript><title>x</title><template>x</template><!-- x -->a')).toBe('a')
     for (const address of [
@@ -36,6 +38,51 @@ describe('a description', () => {
       '&#106;avascript:1',
     ])
       expect(read(`<a href="${address}">t</a>`)).toBe('t')
+  })
+
+  it('has headings, tables, quotes and pictures', () => {
+    expect(
+      read('<h2>A</h2><hr><table><tr><td>RAM<td>32 GB</table><blockquote>q</blockquote><h3>b</h3><h4>c</h4>'),
+    ).toBe('h2(A)hr()table(tbody(tr(td(RAM)td(32 GB))))blockquote(q)h3(b)h4(c)')
+    expect(read('<img src="https://a.example/1.jpg" alt="x" srcset="y 2x" width=9 onerror=z()>')).toBe(
+      'img@https://a.example/1.jpg(x)',
+    )
+    expect(read('<img src="/images/0a.jpg"><img src="/products/pot.svg">')).toBe(
+      'img@/images/0a.jpg()img@/products/pot.svg()',
+    )
+  })
+
+  it('drops pictures with forbidden addresses', () => {
+    for (const src of [
+      'http://a.example/1.jpg',
+      '//a.example/1.jpg',
+      '/\\a.example/1.jpg',
+      'javascript:alert(1)',
+      'data:image/png;base64,AAAA',
+      'https://u:p@a.example/1.jpg',
+      '/images/../console',
+      '1.jpg',
+      '',
+    ])
+      expect(read(`a<img src="${src}" alt="x">b`)).toBe('a b')
+  })
+
+  it('separates the words of dropped blocks only', () => {
+    expect(read('<div>RAM</div><section>32 GB</section>')).toBe(' RAM  32 GB ')
+    expect(read('<dl><dt>RAM<dd>32 GB</dl>')).toBe('  RAM  32 GB  ')
+    expect(read('H<sub>2</sub>O <b>fl</b>ash')).toBe('H2O flash')
+  })
+
+  it('loads pictures late and without a referrer, and scrolls tables in their own box', async () => {
+    const html =
+      '<div><img src="https://a.example/1.jpg" loading="eager"></div><table><tr><td>x</td></tr></table>'
+    const root = document.createElement('div')
+    createApp(() => h(MarkupView, { html })).mount(root)
+    const image = root.querySelector('img')
+    expect(image?.getAttribute('loading')).toBe('lazy')
+    expect(image?.getAttribute('referrerpolicy')).toBe('no-referrer')
+    expect(image?.getAttribute('alt')).toBe('')
+    expect(root.querySelector('.wide-table > table td')?.textContent).toBe('x')
   })
 
   it('keeps invalid markup as text', () => {
