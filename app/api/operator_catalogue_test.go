@@ -81,8 +81,8 @@ func TestCatalogueNotesReachJournal(t *testing.T) {
 	s.want(s.request("POST", products, `{"name":"Lamp","note":7}`, operatorHeaders("key-00009")...), 400, "note")
 }
 
-// The responses to a creation, an edit and an import name what was removed from the descriptions. An edit of another
-// field removes nothing.
+// The responses to a creation, an edit and an import name the markup that was removed from the descriptions. An edit of
+// another field removes nothing.
 func TestRemovedMarkupIsNamedInReplies(t *testing.T) {
 	t.Parallel()
 	s, _ := openShop(t, nil)

@@ -19,7 +19,7 @@ type CatalogueService struct {
 	Store *store.Store
 	// MakeImage converts an uploaded file to a picture that can be shown. BadRequest: the file is not a usable picture.
 	MakeImage func(ctx context.Context, file []byte) (store.StoredImage, error)
-	// Clean removes unsafe HTML from a description, and names what it removed.
+	// Clean removes unsafe HTML from a description, and names the removed markup.
 	Clean func(html string) (clean string, removed []string)
 	Mint  func() (shop.ID, error)
 	Now   func() shop.Millis

@@ -41,12 +41,12 @@ type ImportReport struct {
 	Changed  int             `json:"changed"`
 	Same     int             `json:"same"` // unchanged lines
 	Problems []ImportProblem `json:"problems"`
-	// Removed names what was removed from descriptions, by line; at most maxProblems lines.
+	// Removed names the markup that was removed from descriptions, by line; at most maxProblems lines.
 	Removed []RemovedMarkup `json:"removed,omitempty"`
 	DryRun  bool            `json:"dry_run"`
 }
 
-// RemovedMarkup names what was removed from the description in a line, see markup.Clean.
+// RemovedMarkup names the markup that was removed from the description in a line.
 type RemovedMarkup struct {
 	Line  int      `json:"line"` // in the file; the header is line 1
 	Names []string `json:"names"`

@@ -41,7 +41,7 @@ type ProductEdit struct {
 	Texts map[string]shop.ProductText `json:"texts"`
 }
 
-// SavedProduct is a product after an operation. Removed names what was removed from its descriptions, see markup.Clean.
+// SavedProduct is a product after an operation. Removed names the markup that was removed from its descriptions.
 type SavedProduct struct {
 	store.ProductRecord
 
@@ -94,7 +94,8 @@ func (d *CatalogueService) CreateProduct(
 		})
 }
 
-// newProduct returns the product of a draft with a new id, and adds to removed what it removes from the descriptions.
+// newProduct returns the product of a draft with a new id. Here and in the checks below, removed receives the names of
+// removed markup.
 func (d *CatalogueService) newProduct(draft ProductDraft, removed *[]string) (shop.Product, error) {
 	id, err := d.Mint()
 	if err != nil {
@@ -215,7 +216,7 @@ func (d *CatalogueService) SetProductImages(
 		})
 }
 
-// checkProduct rejects products that cannot be shown. It cleans the description and adds to removed what it removes.
+// checkProduct rejects products that cannot be shown. It cleans the description.
 func (d *CatalogueService) checkProduct(p *shop.Product, removed *[]string) error {
 	if err := checkText("name", p.Name, maxName, true, false); err != nil {
 		return err
@@ -233,8 +234,7 @@ func (d *CatalogueService) checkProduct(p *shop.Product, removed *[]string) erro
 	return checkImageTexts(p.Images)
 }
 
-// cleanDescription returns the description as sanitised HTML, and adds to removed what it removes. field is the name of
-// the field for errors.
+// cleanDescription returns the description as sanitised HTML. field is the name of the field for errors.
 func (d *CatalogueService) cleanDescription(field, html string, removed *[]string) (string, error) {
 	if err := checkText(field, html, maxDescription, false, true); err != nil {
 		return "", err
@@ -252,7 +252,7 @@ func (d *CatalogueService) cleanDescription(field, html string, removed *[]strin
 }
 
 // cleanTexts returns the texts in the form in which they are stored: without the name of the category and without
-// languages that have no text. It adds to removed what it removes from the descriptions.
+// languages that have no text.
 func (d *CatalogueService) cleanTexts(
 	texts map[string]shop.ProductText, removed *[]string,
 ) (map[string]shop.ProductText, error) {

@@ -39,8 +39,8 @@ const (
 	newLine
 )
 
-// cleaner prepares a text for the policy: it names what the policy will remove, and separates words between which an
-// element disappears.
+// cleaner prepares a text for the policy: it names the markup that the policy will remove, and separates the words
+// around removed blocks.
 type cleaner struct {
 	tokens  *html.Tokenizer
 	out     strings.Builder
@@ -163,7 +163,7 @@ func (c *cleaner) keep(name, raw string) {
 	c.out.WriteString(raw)
 }
 
-// disappear notes that the tag of a removed element separates what is before and after it.
+// disappear notes that the tag of a removed element separates the words before and after it.
 func (c *cleaner) disappear(name string) {
 	if !slices.Contains(inline, name) && !slices.Contains(unseen, name) {
 		c.due = newLine
@@ -201,7 +201,7 @@ func picture(form html.Token) string {
 	}}.String()
 }
 
-// note adds an element or an attribute to the names of what was removed. Of addresses it also lists the value.
+// note adds an element or an attribute to the names of the removed markup. Of addresses it also lists the value.
 func (c *cleaner) note(element string, a html.Attribute) {
 	name := "<" + shorten(element)
 	switch {

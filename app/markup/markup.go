@@ -43,7 +43,7 @@ func strictPolicy() *bluemonday.Policy {
 	return p
 }
 
-// Clean returns the HTML that the policy allows, and the names of what it removed: <div> is an element, <p class> an
+// Clean returns the HTML that the policy allows, and the names of the removed markup: <div> is an element, <p class> an
 // attribute, and <img src="…"> a picture with a forbidden address. Cleaning the result again changes and removes
 // nothing.
 func Clean(text string) (clean string, removed []string) {

@@ -21,7 +21,7 @@ import (
 func serviceOf(s *store.Store) *backoffice.CatalogueService {
 	return &backoffice.CatalogueService{
 		Store: s, Mint: func() (shop.ID, error) { return nextID(), nil },
-		Clean: func(html string) string { return strings.ReplaceAll(html, "<script>", "") },
+		Clean: func(html string) (string, []string) { return strings.ReplaceAll(html, "<script>", ""), nil },
 		Now:   func() shop.Millis { return noon }, Zone: time.UTC,
 	}
 }

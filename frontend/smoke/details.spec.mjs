@@ -179,3 +179,29 @@ for (const look of [{ ...phoneLight, lang: 'zh', viewport: { width: 320, height:
     const after = await tops()
     if (after !== before) throw new Error(`moved from ${before} to ${after}`)
   })
+
+const WIDE =
+  `<div style="width: 2000px"><img src="/products/kettle.svg" alt="Front" width="2000"></div><h2>Specs</h2>` +
+  `<table><tr>${'<td>Continuous_operation</td>'.repeat(12)}</tr></table><script>globalThis.pwned = 1</script>`
+
+/** A wide picture and a wide table on a small phone. */
+test('details with a table and a picture fit 320 px', async ({ open, shop }) => {
+  const product = JSON.parse(
+    await shop.run(['product', 'create', '--name=Pot', '--list-price=99', `--description=${WIDE}`, '--json']),
+  )
+  if (product.removed.join() !== '<div style>,<div>,<img width>,<script>')
+    throw new Error(`got the removed markup ${product.removed}`)
+  await shop.sell(product.id, '--price', '9', '--stock', '9', '--limit', '1')
+  const page = await open(shop.base, { ...phoneLight, viewport: { width: 320, height: 568 } })
+  await page.locator('[data-sale] h3 a').first().click()
+  const markup = detailsOf(page).locator('.markup')
+  const image = markup.locator('img')
+  await image.scrollIntoViewIfNeeded()
+  await soon(image)
+  await image.evaluate((shown) => shown.decode())
+  await soon(markup.locator('td').first())
+  const scrolls = await markup.locator('.wide-table').evaluate((box) => box.scrollWidth > box.clientWidth)
+  if (!scrolls) throw new Error('the table does not scroll in its own box')
+  await reviewPage(page, 'details-320-table')
+  expectNoProblems(page)
+})

@@ -28,7 +28,7 @@ export interface Product {
   readonly rules: string
   readonly texts: ProductTexts
   readonly images: readonly Picture[]
-  /** Names of what the server removed from the descriptions with this change. */
+  /** Names of the markup that the server removed from the descriptions with this change. */
   readonly removed: readonly string[]
   readonly version: number
   readonly updated_at: number
@@ -121,7 +121,7 @@ export interface ImportReport {
   readonly changed: number
   readonly same: number
   readonly problems: readonly { readonly line: number; readonly column: string; readonly says: string }[]
-  /** Names of what the server removes from descriptions. */
+  /** Names of the markup that the server removes from descriptions. */
   readonly removed: readonly { readonly line: number; readonly names: readonly string[] }[]
 }
 
