@@ -190,7 +190,8 @@ func (d *CatalogueService) importProducts(ctx context.Context, tx *store.Store, 
 	return nil
 }
 
-// checkAllImages records an error for each product that refers to a picture that is not stored.
+// checkAllImages records an error for each product that refers to a picture that is not stored. It locks the pictures of
+// the products and of their descriptions.
 func checkAllImages(
 	ctx context.Context, tx *store.Store, t *table, drafts []shop.Product, changed []store.ProductRecord,
 ) error {
@@ -206,7 +207,7 @@ func checkAllImages(
 			t.problems = append(t.problems, ImportProblem{Column: "images", Message: p.Name + ": " + imageErr.Message})
 		}
 	}
-	return nil
+	return keepDescribedImages(ctx, tx, drafts...)
 }
 
 // versioned is a record that operators edit, with an optimistic version.

@@ -81,6 +81,9 @@ func (d *CatalogueService) CreateProduct(
 				err = checkImages(ctx, tx, p.Images)
 			}
 			if err == nil {
+				err = keepDescribedImages(ctx, tx, p)
+			}
+			if err == nil {
 				err = tx.AddProducts(ctx, []shop.Product{p})
 			}
 			if err != nil {
@@ -139,6 +142,9 @@ func (d *CatalogueService) EditProduct(
 			err = d.checkProduct(&after.Product, &removed)
 			if err == nil && edit.CategoryID != nil {
 				err = checkCategory(ctx, tx, after.CategoryID)
+			}
+			if err == nil {
+				err = keepDescribedImages(ctx, tx, after.Product)
 			}
 			if err == nil {
 				err = tx.SaveProduct(ctx, &after)
@@ -282,10 +288,12 @@ func (d *CatalogueService) cleanTexts(
 	return cleaned, nil
 }
 
-// imageAddress matches addresses of uploaded pictures; imagePath matches pictures that are part of the page.
+// imageAddress matches addresses of uploaded pictures; imagePath matches pictures that are part of the page;
+// describedImage matches uploaded pictures in a description.
 var (
-	imageAddress = regexp.MustCompile(`^/images/([0-9a-f]{64})\.(jpg|png)$`)
-	imagePath    = regexp.MustCompile(`^/products/[a-z0-9-]{1,60}\.svg$`)
+	imageAddress   = regexp.MustCompile(`^/images/([0-9a-f]{64})\.(jpg|png)$`)
+	imagePath      = regexp.MustCompile(`^/products/[a-z0-9-]{1,60}\.svg$`)
+	describedImage = regexp.MustCompile(`"/images/([0-9a-f]{64})\.`)
 )
 
 // checkImageTexts rejects pictures on other sites: those sites would see the visitors of the page.
@@ -321,6 +329,28 @@ func checkImages(ctx context.Context, tx *store.Store, images []shop.Image) erro
 		}
 	}
 	return nil
+}
+
+// keepDescribedImages locks the stored pictures in the descriptions of the products until the operation ends, so that no
+// job removes them.
+func keepDescribedImages(ctx context.Context, tx *store.Store, products ...shop.Product) error {
+	var ids []string
+	add := func(html string) {
+		for _, parts := range describedImage.FindAllStringSubmatch(html, -1) {
+			ids = append(ids, parts[1])
+		}
+	}
+	for _, p := range products {
+		add(p.Description)
+		for _, text := range p.Texts {
+			add(text.Description)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	_, err := tx.LockImages(ctx, ids)
+	return err
 }
 
 func removedImages(before, after []shop.Image) []string {

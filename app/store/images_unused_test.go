@@ -85,6 +85,22 @@ func TestUnusedPicturesAreRemoved(t *testing.T) {
 	})
 }
 
+// Pictures in the description of a product stay, in any language and size.
+func TestPicturesOfDescriptionsStay(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		ctx, d := kit.Context(t), serviceOf(s)
+		large, small := picture(t, s, "a"), strings.Replace(picture(t, s, "b"), ".jpg", ".small.jpg", 1)
+		picture(t, s, "c") // never used
+		must(t, errOf(d.CreateProduct(ctx, operator(), backoffice.ProductDraft{
+			Name: "Pot", Description: `<img src="` + large + `">`,
+			Texts: map[string]shop.ProductText{"zh": {Description: `<p><img src="` + small + `"></p>`}},
+		})))
+		if n := removeUnused(t, s, inAnHour()); n != 1 || !pictureExists(t, s, "a") || !pictureExists(t, s, "b") {
+			t.Errorf("%d pictures were removed, want the unused one", n)
+		}
+	})
+}
+
 // pauseHook is a query hook. A query blocks after it has run, if its context has a pause and the query contains the
 // text of the pause.
 type pauseHook struct{}

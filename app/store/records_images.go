@@ -90,7 +90,7 @@ type oldImage struct {
 func (i oldImage) url() string { return StoredImage{ID: i.ID, Kind: i.Kind}.URL() }
 
 // RemoveUnusedImages removes pictures that were stored before the given instant and that no product shows, archived or
-// not. It uses one transaction per picture and returns the number of removed pictures. The next run continues after an
+// not, also not in a description. It uses one transaction per picture and returns the number of removed pictures. The next run continues after an
 // error.
 func (s *Store) RemoveUnusedImages(ctx context.Context, before shop.Millis) (removed int, err error) {
 	for last := ""; ; {
@@ -150,8 +150,12 @@ func (s *Store) removeUnusedImage(ctx context.Context, image oldImage, before sh
 		if err != nil {
 			return false, err
 		}
+		inText := "%/images/" + image.ID + ".%" // the large or the small picture
 		n, err := exec(ctx, tx, "DELETE FROM images WHERE id = ? AND created_at < ?"+
-			" AND NOT EXISTS (SELECT 1 FROM product_images WHERE url = ?)", image.ID, before, image.url())
+			" AND NOT EXISTS (SELECT 1 FROM product_images WHERE url = ?)"+
+			" AND NOT EXISTS (SELECT 1 FROM products WHERE description LIKE ?)"+
+			" AND NOT EXISTS (SELECT 1 FROM product_texts WHERE description LIKE ?)",
+			image.ID, before, image.url(), inText, inText)
 		return n > 0, err
 	})
 }
