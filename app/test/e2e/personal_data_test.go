@@ -50,6 +50,7 @@ func TestPersonalDataIsExportedAndDeleted(t *testing.T) {
 	s := newShop(t, "STAMPEDE_GUEST_LOGIN=true")
 	const email, password = "ada@shop.example", "a pony in the rain"
 	s.addUser(email, password, "--role", "admin")
+	s.addUser("bea@shop.example", password, "--role", "admin") // the last admin cannot be deleted
 	sale := s.open(5, 2)
 	n := s.start()
 	session := n.logIn(email, password)
