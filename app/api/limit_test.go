@@ -185,8 +185,8 @@ func TestProxiedSocketsCountForClient(t *testing.T) {
 	})
 }
 
-// A blocked address is rejected on every route and at the handshake, with a message that names the reason. Health checks
-// are never blocked.
+// A blocked address is rejected on every route and at the handshake, with a message that names the reason. Health
+// checks are never blocked.
 func TestBlockedAddressIsRejected(t *testing.T) {
 	t.Parallel()
 	blocked := netip.MustParsePrefix("192.0.2.0/24")

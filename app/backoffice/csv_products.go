@@ -190,8 +190,8 @@ func (d *CatalogueService) importProducts(ctx context.Context, tx *store.Store, 
 	return nil
 }
 
-// checkAllImages records an error for each product that refers to a picture that is not stored. It locks the pictures of
-// the products and of their descriptions.
+// checkAllImages records an error for each product that refers to a picture that is not stored. It locks the pictures
+// of the products and of their descriptions.
 func checkAllImages(
 	ctx context.Context, tx *store.Store, t *table, drafts []shop.Product, changed []store.ProductRecord,
 ) error {

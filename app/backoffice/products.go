@@ -331,8 +331,8 @@ func checkImages(ctx context.Context, tx *store.Store, images []shop.Image) erro
 	return nil
 }
 
-// keepDescribedImages locks the stored pictures in the descriptions of the products until the operation ends, so that no
-// job removes them.
+// keepDescribedImages locks the stored pictures in the descriptions of the products until the operation ends, so that
+// no job removes them.
 func keepDescribedImages(ctx context.Context, tx *store.Store, products ...shop.Product) error {
 	var ids []string
 	add := func(html string) {

@@ -29,8 +29,8 @@ type AuditReport struct {
 	found []failure // the failures with their identity
 }
 
-// failure is a failed check. Two reads of a sale have found the same failure if check and subject are equal; numbers and
-// states in the text may differ.
+// failure is a failed check. Two reads of a sale have found the same failure if check and subject are equal; numbers
+// and states in the text may differ.
 type failure struct {
 	check   string  // format of the text
 	subject shop.ID // order or buyer; 0: the sale
@@ -65,7 +65,8 @@ func (a *Auditor) Sale(ctx context.Context, id shop.ID) (AuditReport, error) {
 }
 
 // Sales audits the sales in the given order. The two stores are read at different instants, so sales with failures are
-// read again, together, after auditPause. A failure is reported only if every read has found it. NotFound: no such sale.
+// read again, together, after auditPause. A failure is reported only if every read has found it. NotFound: no such
+// sale.
 func (a *Auditor) Sales(ctx context.Context, ids ...shop.ID) ([]AuditReport, error) {
 	reports := make([]AuditReport, len(ids))
 	suspicious := make([]int, len(ids)) // indexes of reports
@@ -97,7 +98,8 @@ func (a *Auditor) Sales(ctx context.Context, ids ...shop.ID) ([]AuditReport, err
 // keepRepeated removes the failures that are not among the earlier ones.
 func (r *AuditReport) keepRepeated(earlier []failure) {
 	r.found = slices.DeleteFunc(r.found, func(f failure) bool {
-		return !slices.ContainsFunc(earlier, func(e failure) bool { return e.check == f.check && e.subject == f.subject })
+		same := func(e failure) bool { return e.check == f.check && e.subject == f.subject }
+		return !slices.ContainsFunc(earlier, same)
 	})
 }
 
@@ -197,8 +199,8 @@ func pendingWithdrawalUnits(s *shop.SaleAudit, pending []int64) (units int64) {
 
 // compareStores compares the two stores. Redis must never have more free units than the database. When no reservation
 // is in progress, both must have the same units, except for units that operators are withdrawing. before and after are
-// readings of Redis around the reading of the database. If the sale has changed between them, only the smaller number of
-// free units is compared: a sale that sells or returns units had at most that number free with the same database.
+// readings of Redis around the reading of the database. If the sale has changed between them, only the smaller number
+// of free units is compared: Redis had at least that number free when the database was read.
 func (r *AuditReport) compareStores(before, after shop.SaleAudit, beingWithdrawn int64) {
 	if free := min(before.Stock, after.Stock); free > r.Database.Stock {
 		r.addFailure(0, "redis has %d units free, the database only %d", free, r.Database.Stock)

@@ -112,8 +112,9 @@ func TestAuditReportsOnlyLastingDifferences(t *testing.T) {
 		wantText string // "": must pass
 	}{
 		"another order ends during each read": {func(s *auditStores, n int) {
-			s.redis.Holds[0].Order, s.redis.Holds[1].Order = shop.ID(10+2*n), shop.ID(11+2*n)
-			s.rows = []shop.Order{{ID: s.redis.Holds[0].Order, State: shop.Expired}, {ID: s.redis.Holds[1].Order, State: shop.Pending}}
+			ended, pending := shop.ID(10+2*n), shop.ID(11+2*n)
+			s.redis.Holds[0].Order, s.redis.Holds[1].Order = ended, pending
+			s.rows = []shop.Order{{ID: ended, State: shop.Expired}, {ID: pending, State: shop.Pending}}
 		}, ""},
 		"one order stays ended": {func(s *auditStores, n int) {
 			s.redis.Holds[0].Order = shop.ID(10 + 2*n)

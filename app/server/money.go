@@ -111,7 +111,7 @@ func (c *Config) gateway() (payment.Gateway, error) {
 }
 
 // requireGateway returns an error if the database has a trade or a payment and no gateway is configured. Only the
-// gateway can tell whether a pending order was paid, so nothing may end or recover orders without it.
+// gateway has the payments that the stores have lost, so orders are neither ended nor recovered without it.
 func (c *Config) requireGateway(ctx context.Context, db *store.Store) error {
 	if c.AlipayAppID != "" {
 		return nil

@@ -90,8 +90,8 @@ type oldImage struct {
 func (i oldImage) url() string { return StoredImage{ID: i.ID, Kind: i.Kind}.URL() }
 
 // RemoveUnusedImages removes pictures that were stored before the given instant and that no product shows, archived or
-// not, also not in a description. It uses one transaction per picture and returns the number of removed pictures. The next run continues after an
-// error.
+// not, also not in a description. It uses one transaction per picture and returns the number of removed pictures. The
+// next run continues after an error.
 func (s *Store) RemoveUnusedImages(ctx context.Context, before shop.Millis) (removed int, err error) {
 	for last := ""; ; {
 		chunk, err := s.oldImages(ctx, last, before)

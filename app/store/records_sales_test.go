@@ -30,7 +30,9 @@ func newSaleDraft(
 		backoffice.SlotDraft{OpensAt: noon + 60*minute, ClosesAt: noon + 180*minute})
 	must(t, err)
 	product := val(d.CreateProduct(ctx, operator(), backoffice.ProductDraft{Name: "Pot", ListPriceFen: 9900}))(t)
-	return slot, product.ProductRecord, backoffice.SaleDraft{Slot: slot.ID, Product: product.ID, PriceFen: 4900, Stock: 100, Limit: 2}
+	return slot, product.ProductRecord, backoffice.SaleDraft{
+		Slot: slot.ID, Product: product.ID, PriceFen: 4900, Stock: 100, Limit: 2,
+	}
 }
 
 // A new sale takes missing fields from its slot, gets a partition, and is announced once it exists.

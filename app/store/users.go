@@ -132,8 +132,8 @@ func (s *Store) SetRole(ctx context.Context, id shop.ID, role shop.Role) error {
 // settingAdmins counts the changes that may remove an admin.
 const settingAdmins = "admins_version"
 
-// keepAdmin is called before a user loses the role admin, the account or the right to log in. WrongState: no other admin
-// can log in. The setting's row lock serialises these changes until they commit.
+// keepAdmin is called before a user loses the role admin, the account or the right to log in. WrongState: no other
+// admin can log in. The setting's row lock serialises these changes until they commit.
 func (s *Store) keepAdmin(ctx context.Context, tx bun.Conn, u *shop.User) error {
 	if u.Role != shop.Admin || u.State != shop.UserActive {
 		return nil

@@ -1,8 +1,8 @@
 import { defineStore } from './define'
 import { createOrderSheet } from './ordersheet'
 
-/** The sheet that asks before an order is cancelled. */
+/** The sheet with the question before a cancellation. */
 export const useCancelSheet = defineStore('cancelsheet', () => createOrderSheet('cancel'))
 
-/** The sheet that asks before a receipt is confirmed. */
+/** The sheet with the question before the confirmation of a receipt. */
 export const useReceiptSheet = defineStore('receiptsheet', () => createOrderSheet('receipt'))
