@@ -14,6 +14,7 @@ import (
 	"github.com/mojocn/base64Captcha"
 
 	"stampede/app/admission"
+	"stampede/app/test/kit/ocr"
 )
 
 // TestLowBudgetLimitsCaptchasPerAddress: below captchaLimitBelow an address gets only its share, callers with an
@@ -112,7 +113,7 @@ func countRead(t *testing.T, pictures int, draw func(answer string) image.Image)
 			t.Fatal(err)
 		}
 		readers.Go(func() {
-			if readCaptcha(draw(answer)) == answer {
+			if ocr.Read(draw(answer)) == answer {
 				read.Add(1)
 			}
 		})

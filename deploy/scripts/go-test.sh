@@ -18,15 +18,16 @@ case ${1:-} in
 --log) log=$2 && shift 2 ;;
 esac
 
-# Packages that are slow to compile with -race and do not benefit: SQLite is C translated to Go, go-redis has thousands
-# of small methods to inline. DWARF is omitted, because these binaries are not debugged. Do not exclude packages that
-# instantiate generic code: the linker keeps one of several equal instances. If that instance is not instrumented, the
-# detector reports races in encoding/json. Each pattern repeats all flags, because the last pattern that matches wins.
+# Packages that are slow to compile or to run with -race and do not benefit: SQLite is C translated to Go, go-redis has
+# thousands of small methods to inline, the reader of captchas only calculates. DWARF is omitted, because these binaries
+# are not debugged. Do not exclude packages that instantiate generic code: the linker keeps one of several equal
+# instances. If that instance is not instrumented, the detector reports races in encoding/json. Each pattern repeats all
+# flags, because the last pattern that matches wins.
 race=()
 if [[ " $* " == *' -race '* ]]; then
   race=(-gcflags=all=-dwarf=false "-gcflags=modernc.org/sqlite/lib=-dwarf=false -race=false"
-    "-gcflags=modernc.org/libc=-dwarf=false -race=false" "-gcflags=github.com/redis/go-redis/v9=-dwarf=false -l"
-    -ldflags=-w)
+    "-gcflags=modernc.org/libc=-dwarf=false -race=false" "-gcflags=stampede/app/test/kit/ocr=-dwarf=false -race=false"
+    "-gcflags=github.com/redis/go-redis/v9=-dwarf=false -l" -ldflags=-w)
 else
   export CGO_ENABLED=0 # the flags of build.sh: dependencies are compiled once for the program and its tests
 fi

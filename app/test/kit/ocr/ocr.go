@@ -1,4 +1,7 @@
-package account
+// Package ocr reads captchas like an attacker: it separates the digits by colour, undoes the distortion of the library
+// base64Captcha by trying its parameters, and compares with the font of the library (11 × 18 dots per digit). It has no
+// goroutines and is compiled without the race detector, with which it takes ten times as long (deploy/scripts/go-test.sh).
+package ocr
 
 import (
 	_ "embed"
@@ -9,18 +12,16 @@ import (
 	"strings"
 )
 
-// The reader reads captchas like an attacker: it separates the digits by colour, undoes the distortion of the library
-// by trying its parameters, and compares with the font of the library (11 × 18 dots per digit).
-
 const (
-	dotSize     = 2
-	digitStep   = 26 // pixels from one digit to the next
-	readerSkews = 15
-	readerRows  = 18*dotSize + 2
-	readerLeft  = 16 // pixels of a shape before its digit
+	captchaDigits = 6
+	dotSize       = 2
+	digitStep     = 26 // pixels from one digit to the next
+	readerSkews   = 15
+	readerRows    = 18*dotSize + 2
+	readerLeft    = 16 // pixels of a shape before its digit
 )
 
-//go:embed testdata/captcha_digits.txt
+//go:embed digits.txt
 var fontText string
 
 // shape is a set of pixels; bit 0 is readerLeft pixels before the digit.
@@ -96,12 +97,12 @@ func inkOf(m image.Image) (ink []image.Point) {
 	return ink
 }
 
-// readerPage is a straightened picture of 240 × 80 pixels, as bits.
-type readerPage [80][4]uint64
+// page is a straightened picture of 240 × 80 pixels, as bits.
+type page [80][4]uint64
 
 // straighten undoes the distortion of the library.
-func straighten(ink []image.Point, amplitude, period float64) *readerPage {
-	var p readerPage
+func straighten(ink []image.Point, amplitude, period float64) *page {
+	var p page
 	for _, q := range ink {
 		x := q.X + int(amplitude*math.Sin(float64(q.Y)*2*math.Pi/period))
 		y := q.Y + int(amplitude*math.Cos(float64(q.X)*2*math.Pi/period))
@@ -113,7 +114,7 @@ func straighten(ink []image.Point, amplitude, period float64) *readerPage {
 }
 
 // row returns 64 pixels.
-func (p *readerPage) row(x, y int) uint64 {
+func (p *page) row(x, y int) uint64 {
 	if y < 0 || y >= len(p) || x >= 240 {
 		return 0
 	}
@@ -128,7 +129,7 @@ func (p *readerPage) row(x, y int) uint64 {
 }
 
 // digit returns the digit at a place that fits best. It tries every skewStep-th skew.
-func (p *readerPage) digit(x, y, skewStep int) (best, score int) {
+func (p *page) digit(x, y, skewStep int) (best, score int) {
 	var rows shape
 	for i := range rows {
 		rows[i] = p.row(x-readerLeft, y-1+i)
@@ -147,7 +148,7 @@ func (p *readerPage) digit(x, y, skewStep int) (best, score int) {
 }
 
 // text reads all digits in a row.
-func (p *readerPage) text(x, y, skewStep int) (text string, score int) {
+func (p *page) text(x, y, skewStep int) (text string, score int) {
 	for i := range captchaDigits {
 		d, n := p.digit(x+i*digitStep, y, skewStep)
 		if skewStep == 1 { // a digit may be one pixel higher
@@ -160,45 +161,45 @@ func (p *readerPage) text(x, y, skewStep int) (text string, score int) {
 	return text, score
 }
 
-// readerFit is a distortion and the place of the first digit.
-type readerFit struct {
+// fit is a distortion and the place of the first digit.
+type fit struct {
 	amplitude, period float64
 	x, y, score       int
 }
 
-// readCaptcha returns the digits that it finds: first it looks roughly, then more exactly near the best fit.
-func readCaptcha(m image.Image) string {
+// Read returns the digits that it finds: first it looks roughly, then more exactly near the best fit.
+func Read(m image.Image) string {
 	ink := inkOf(m)
-	fit := readerFit{score: math.MinInt}
+	best := fit{score: math.MinInt}
 	for amplitude := 5.5; amplitude < 10; amplitude++ {
 		for period := 105.0; period < 200; period += 12 {
 			p := straighten(ink, amplitude, period)
 			for x := 16; x < 66; x += 2 {
 				_, first := p.digit(x, 17, 4)
 				_, third := p.digit(x+2*digitStep, 17, 4)
-				if fit.score > 0 && first+third < fit.score/3-160 {
+				if best.score > 0 && first+third < best.score/3-160 {
 					continue
 				}
-				if _, score := p.text(x, 17, 4); score > fit.score {
-					fit = readerFit{amplitude, period, x, 17, score}
+				if _, score := p.text(x, 17, 4); score > best.score {
+					best = fit{amplitude, period, x, 17, score}
 				}
 			}
 		}
 	}
-	rough := fit
-	fit.score = math.MinInt
+	rough := best
+	best.score = math.MinInt
 	for a := -0.75; a <= 0.75; a += 0.25 {
 		for d := -9.0; d <= 9; d += 3 {
 			p := straighten(ink, rough.amplitude+a, rough.period+d)
 			for x := rough.x - 2; x <= rough.x+2; x++ {
 				for y := 16; y <= 19; y++ {
-					if _, score := p.text(x, y, 4); score > fit.score {
-						fit = readerFit{rough.amplitude + a, rough.period + d, x, y, score}
+					if _, score := p.text(x, y, 4); score > best.score {
+						best = fit{rough.amplitude + a, rough.period + d, x, y, score}
 					}
 				}
 			}
 		}
 	}
-	text, _ := straighten(ink, fit.amplitude, fit.period).text(fit.x, fit.y, 1)
+	text, _ := straighten(ink, best.amplitude, best.period).text(best.x, best.y, 1)
 	return text
 }
