@@ -131,11 +131,15 @@ func (a *Auditor) auditOnce(ctx context.Context, id shop.ID) (AuditReport, error
 	r.checkDatabase(totals)
 	if redis.Loaded {
 		r.checkRedis(sale.Limit, redis)
-		again, err := a.Redis.Audit(ctx, sale.Ref())
-		if err != nil {
-			return AuditReport{}, fmt.Errorf("audit sale %s in Redis again: %w", id, err)
+		found, withdrawn := len(r.found), pendingWithdrawalUnits(&redis, totals.Pending)
+		if r.compareStores(redis, redis, withdrawn); len(r.found) > found { // perhaps the sale has changed meanwhile
+			again, err := a.Redis.Audit(ctx, sale.Ref())
+			if err != nil {
+				return AuditReport{}, fmt.Errorf("audit sale %s in Redis again: %w", id, err)
+			}
+			r.found = r.found[:found]
+			r.compareStores(redis, again, withdrawn)
 		}
-		r.compareStores(redis, again, pendingWithdrawalUnits(&redis, totals.Pending))
 		return r, a.checkHolds(ctx, &r, redis)
 	}
 	if sale.Epoch == 0 && totals.Orders > 0 {
