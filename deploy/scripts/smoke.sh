@@ -25,7 +25,7 @@ trap 'exit 143' TERM HUP
 demo() {
   local name=$1
   shift
-  bin/stampede demo --listen 127.0.0.1:0 --data "$dir/$name" "$@" >"$dir/$name.log" 2>&1 </dev/null &
+  STAMPEDE_TIME_ZONE=$zone bin/stampede demo --listen 127.0.0.1:0 --data "$dir/$name" "$@" >"$dir/$name.log" 2>&1 </dev/null &
   demos+=($!)
 }
 
@@ -45,6 +45,8 @@ address() {
 # redis_of NAME: prints the address of its embedded Redis.
 redis_of() { sed -nE 's/.*redis-cli -h ([^ ]+) -p ([0-9]+) .*/\1:\2/p' "$dir/$1.log" | head -n 1; }
 
+# It is about noon in the demos' time zone: a page shows the slots of one day, so before midnight no next slot follows.
+zone=$(printf 'Etc/GMT%+d' "$((10#$(date -u +%H) - 12))")
 # Slots are long, so that none ends during a purchase: the first lasts nine minutes.
 demo busy --slot 30m --shoppers 20
 demo quiet --slot 30m --shoppers 0
