@@ -1,6 +1,7 @@
 // Package ocr reads captchas like an attacker: it separates the digits by colour, undoes the distortion of the library
 // base64Captcha by trying its parameters, and compares with the font of the library (11 × 18 dots per digit). It has no
-// goroutines and is compiled without the race detector, with which it takes ten times as long (deploy/scripts/go-test.sh).
+// goroutines and is compiled without the race detector, with which it takes three times as long
+// (deploy/scripts/go-test.sh).
 package ocr
 
 import (
