@@ -33,7 +33,7 @@ func TestShopWithPaymentsNeedsItsGateway(t *testing.T) {
 		out, code := run(t, append(s.settings, c.settings...), c.args...)
 		for _, part := range []string{"STAMPEDE_ALIPAY_APP_ID", "_PRIVATE_KEY", "_PUBLIC_KEY"} {
 			if code != c.code || !strings.Contains(out, part) {
-				t.Errorf("%v with %q: exit code %d, want %d and %s in %s", c.args, c.settings, code, c.code, part, out)
+				t.Fatalf("%v with %q: exit code %d, want %d and %s in %s", c.args, c.settings, code, c.code, part, out)
 			}
 		}
 	}
