@@ -17,11 +17,11 @@
 // # Packages
 //
 // A package may import those to its left. The flows, up to recovery, use only the standard library. They reach Redis,
-// the database and the gateway through interfaces; tests inject faults there. archive, privacy and backoffice use the
-// database directly.
+// the database and the gateway through interfaces; tests inject faults there. privacy and backoffice use the database
+// directly.
 //
 //	trace ← shop ← journal ← outbox ← catalog ← admission ← board ← order ← payment ← recovery ← store
-//	      ← archive ← privacy ← backoffice
+//	      ← privacy ← backoffice
 //	      ← adapters: streams realtime api account alipay mail webhook picture limits ← server ← cmd
 //
 // # Promises
@@ -42,7 +42,7 @@
 //
 // The comments name the invariants I1–I11 where the code keeps them:
 //
-//   - I1 An id has one row and one final state.
+//   - I1 An id has one row and one final state. Only order prune deletes the row, 92 days after its sale or later.
 //   - I2 Free units in Redis ≤ free units in MySQL.
 //   - I3 Stock, limit and hold change together, keyed by (order, hold).
 //   - I4 done increases by the result of XACK, after COMMIT, event and deadline.

@@ -3,7 +3,6 @@
 // A file has the statements of one subject, separated by lines --bun:split. MySQL commits each DDL statement
 // separately. Therefore every statement can be repeated (CREATE … IF NOT EXISTS, INSERT IGNORE). A migration is
 // recorded after its last statement. If it is interrupted between two statements, the next Up repeats the whole file.
-// Later columns of existing tables are migrations in Go (columns.go).
 package migrations
 
 import (
@@ -148,14 +147,11 @@ func discover(db *bun.DB) (*migrate.Migrations, error) {
 	if err := all.Discover(sub); err != nil {
 		return nil, fmt.Errorf("read migrations for %s: %w", folder, err)
 	}
-	for _, c := range columns {
-		all.Add(c.migration())
-	}
 	return all, nil
 }
 
-// oldName matches the numbers of migrations before version 1, e.g. "20261121000009". Current numbers have four digits.
-var oldName = regexp.MustCompile(`^\d{14}`)
+// oldName matches the numbers of migrations that existed before version 1. They are not used again.
+var oldName = regexp.MustCompile(`^(\d{14}|0009|0012|0013)$`)
 
 // hasRecords reports whether the database has the table of applied migrations. It returns an error if a migration from
 // before version 1 is recorded there: such migrations no longer exist, so the schema cannot be upgraded or dropped.

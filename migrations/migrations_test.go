@@ -169,7 +169,7 @@ func TestOldNumberingIsRejected(t *testing.T) {
 		if _, err := migrations.Up(ctx, db); err != nil {
 			t.Errorf("a migration of a later version: %v", err)
 		}
-		add("20261121000009")
+		add("0012")
 		before := schema(t, db)
 		for name, call := range map[string]func() error{
 			"Up":      func() error { _, err := migrations.Up(ctx, db); return err },
@@ -177,7 +177,7 @@ func TestOldNumberingIsRejected(t *testing.T) {
 			"Status":  func() error { _, err := migrations.Status(ctx, db); return err },
 			"Pending": func() error { _, err := migrations.Pending(ctx, db); return err },
 		} {
-			const want = "the database has migration 20261121000009, which was made before version 1: its schema cannot be " +
+			const want = "the database has migration 0012, which was made before version 1: its schema cannot be " +
 				"upgraded; use an empty database and an empty Redis"
 			if err := call(); err == nil || !strings.HasSuffix(err.Error(), want) {
 				t.Errorf("%s: got %v, want %s", name, err, want)

@@ -15,7 +15,6 @@ import (
 
 	"stampede/app/account"
 	"stampede/app/admission"
-	"stampede/app/archive"
 	"stampede/app/backoffice"
 	"stampede/app/board"
 	"stampede/app/catalog"
@@ -72,7 +71,6 @@ type Options struct {
 	Blocks     *backoffice.BlockService
 	Settings   *backoffice.SettingsService
 	Journal    *journal.Journal
-	Archive    *archive.Service
 	// ReconcileDay compares a part of a day's payments with the gateway, starting after the given order.
 	ReconcileDay func(ctx context.Context, day time.Time, after shop.ID) (payment.ReconciliationReport, error)
 	// Readiness runs the checklist of a sale.

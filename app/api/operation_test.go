@@ -150,7 +150,6 @@ func TestAdminRoutesRejectOperators(t *testing.T) {
 		{"users/7/role", `{"role":"operator"}`, "user.role"},
 		{"users/7/revoke", "", "user.revoke"},
 		{"users/7/delete", "", "user.delete"},
-		{"archive/drop", `{"before":"2020-01"}`, "archive.drop"},
 	} {
 		path, before := "/api/v1/operator/"+op.path, w.lastEntry()
 		s.want(s.request("POST", path, op.body, asAda...), 403, "forbidden")
@@ -163,8 +162,6 @@ func TestAdminRoutesRejectOperators(t *testing.T) {
 			t.Errorf("%s: got the last entry %+v, want %s by user 2", path, got, op.kind)
 		}
 	}
-	asEve := []string{"Authorization", "Bearer user-2", operationKey, "act-0002"}
-	s.want(s.request("POST", "/api/v1/operator/archive/drop", "{}", asEve...), 400, "before")
 	s.want(s.request("POST", "/api/v1/operator/backoffice/repost", "{}", asAda...), 400, "since")
 	s.want(s.request("GET", "/api/v1/operator/payments/reconciliation?day=x", "", asAda...), 400, "day")
 	s.want(s.request("GET", "/api/v1/operator/users?role=king", "", asAda...), 400, "role")

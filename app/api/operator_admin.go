@@ -6,11 +6,9 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"stampede/app/archive"
 	"stampede/app/journal"
 	"stampede/app/payment"
 	"stampede/app/shop"
-	"stampede/app/store"
 )
 
 type (
@@ -26,22 +24,16 @@ type (
 	repostResponse struct {
 		Entries int64 `json:"entries"`
 	}
-	dropBody struct {
-		Before shop.Month `json:"before"`
-		DryRun bool       `json:"dry_run"`
-	}
 )
 
-// adminRoutes registers routes of rare operations with a large effect: accounts, the back office's stream,
-// reconciliation and the archive. Operations that are irreversible or grant rights require an admin.
+// adminRoutes registers routes of rare operations with a large effect: accounts, the back office's stream
+// and reconciliation. Operations that are irreversible or grant rights require an admin.
 func (a *api) adminRoutes(r fiber.Router) {
 	r.Post("/users/:id/role", a.asAdmin(operationOn(a.setRole)))
 	r.Post("/users/:id/revoke", a.asAdmin(operationOn(a.revokeUser)))
 	r.Post("/users/:id/delete", a.asAdmin(operationOn(a.deleteUser)))
 	r.Get("/payments/reconciliation", a.anyOperator(a.reconcileDay))
 	r.Post("/backoffice/repost", a.asActor(a.repost))
-	r.Get("/archive", a.anyOperator(func(c *fiber.Ctx) error { return respondWithLongTimeout(c, a.archiveState) }))
-	r.Post("/archive/drop", a.asAdmin(a.dropArchive))
 }
 
 func (a *api) setRole(ctx context.Context, actor journal.Actor, id shop.ID, b roleBody) (operatorUser, error) {
@@ -84,27 +76,5 @@ func (a *api) repost(c *fiber.Ctx, actor journal.Actor) error {
 	return respondWithLongTimeout(c, func(ctx context.Context) (repostResponse, error) {
 		n, err := a.FailedJobs.Repost(ctx, actor, b.Since)
 		return repostResponse{n}, err
-	})
-}
-
-func (a *api) archiveState(ctx context.Context) (store.ArchiveState, error) {
-	state, err := a.Archive.ArchiveState(ctx)
-	state.Months = nonNilList(state.Months)
-	return state, shop.Unavailable("the archive", err)
-}
-
-func (a *api) dropArchive(c *fiber.Ctx, actor journal.Actor) error {
-	var b dropBody
-	if err := decode(raw(c), &b); err != nil {
-		return err
-	}
-	if b.Before == 0 {
-		return shop.Fail(shop.BadRequest, "before is missing: send a month like 2026-11")
-	}
-	actor.DryRun = b.DryRun
-	return respondWithLongTimeout(c, func(ctx context.Context) (archive.Drop, error) {
-		drop, err := a.Archive.DropArchive(ctx, actor, b.Before)
-		drop.Months = nonNilList(drop.Months)
-		return drop, err
 	})
 }

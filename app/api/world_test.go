@@ -16,7 +16,6 @@ import (
 
 	"stampede/app/account"
 	"stampede/app/admission"
-	"stampede/app/archive"
 	"stampede/app/backoffice"
 	"stampede/app/catalog"
 	"stampede/app/journal"
@@ -267,9 +266,6 @@ func openWorld(t testing.TB, o *Options) *world {
 	o.Blocks = &backoffice.BlockService{Store: db, Time: w.clock.Now}
 	o.Settings = &backoffice.SettingsService{Store: db}
 	o.Journal = &journal.Journal{Store: db}
-	o.Archive = &archive.Service{
-		Archiver: &archive.Archiver{Store: db, PartitionFigures: w.inventory.PartitionFigures},
-	}
 	o.ReconcileDay = (&payment.DailyReconciliation{Store: db, Gateway: gateway{}, Zone: time.UTC}).ReconcileDay
 	o.Readiness = func(ctx context.Context, sale shop.ID) (backoffice.Readiness, error) {
 		record, err := o.Catalogue.SaleRecord(ctx, sale)

@@ -26,7 +26,7 @@ type SaleReport struct {
 	// Buys counts the buy attempts; absent: no counts, or they have expired.
 	Buys    *board.SaleBuys      `json:"presses,omitempty"`
 	States  []store.SaleFunnel   `json:"states"`
-	Dropped int64                `json:"dropped,omitempty"` // orders of dropped months: totals only
+	Pruned  int64                `json:"pruned,omitempty"` // deleted orders: totals only
 	Money   store.SaleMoney      `json:"money"`
 	Balance recovery.AuditReport `json:"balance"` // the stock equation in Redis and the database
 }
@@ -73,7 +73,7 @@ func (d *ReportService) SaleReport(ctx context.Context, id shop.ID) (SaleReport,
 	r := SaleReport{
 		Sale: id, Product: sale.Product.Name, PriceFen: sale.PriceFen, OpensAt: sale.OpensAt, ClosesAt: sale.ClosesAt,
 		At: d.Clock.Now(), Speed: SaleSpeed{Seconds: sums.Seconds, Minutes: sums.Minutes},
-		Buys: board.BuysOf(figures), States: sums.States, Dropped: sums.Dropped, Money: sums.Money, Balance: balance,
+		Buys: board.BuysOf(figures), States: sums.States, Pruned: sums.Pruned, Money: sums.Money, Balance: balance,
 	}
 	for _, s := range sums.Seconds {
 		r.Speed.Peak = max(r.Speed.Peak, s.Orders)

@@ -25,8 +25,6 @@ func (c *PaymentService) resolve(ctx context.Context, o shop.Order) error {
 	}
 	claimed, err := c.Store.ClaimHold(ctx, o.ID, o.State)
 	switch {
-	case errors.Is(err, shop.ErrArchived): // the sale of the order was removed from Redis long ago
-		return c.refundLate(ctx, o, shop.ReasonLateOver)
 	case errors.Is(err, shop.ErrNoRow):
 		return c.settleResolved(ctx, o.ID)
 	case err != nil:

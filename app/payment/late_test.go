@@ -133,10 +133,6 @@ func TestLateMoneyRevivesOrRefundsOrder(t *testing.T) {
 			func(w *lateWorld) { w.verdict, w.closesAt = shop.VerdictNotLoaded, longAgo }, false,
 			[]string{"claim", "hold 2", "refund 1: " + shop.ReasonLateOver, "return 1", "publish 1", "resolved: refunded"},
 		},
-		"order archived": {
-			func(w *lateWorld) { w.claimErr = shop.ErrArchived }, false,
-			[]string{"claim", "refund 1: " + shop.ReasonLateOver, "return 1", "publish 1", "resolved: refunded"},
-		},
 		"sale not loaded for a moment": {func(w *lateWorld) { w.verdict = shop.VerdictNotLoaded }, true, []string{
 			"claim", "hold 2",
 		}},

@@ -46,9 +46,6 @@ func (d *DeadLetters) Replay(ctx context.Context, id string) (shop.Order, error)
 	if errors.Is(err, shop.ErrNoRow) {
 		return shop.Order{}, shop.Fail(shop.WrongState, "its order is no longer refused")
 	}
-	if errors.Is(err, shop.ErrArchived) {
-		return shop.Order{}, shop.Fail(shop.WrongState, "its order is archived and stays refused: drop the dead letter")
-	}
 	if err != nil {
 		return shop.Order{}, fmt.Errorf("claim a hold for order %s: %w", letter.Order, err)
 	}

@@ -212,7 +212,7 @@ func (r *Reconciler) repairBatch(ctx context.Context, sale shop.SaleRef, holds [
 func (r *Reconciler) returnEnded(ctx context.Context, row shop.Order, h shop.OpenHold) error {
 	if row.Hold == h.Hold && row.State == shop.Refused {
 		// A replay may be about to revive the row under this hold. Claiming the next number first prevents that (I3).
-		if _, err := r.Store.ClaimHold(ctx, row.ID, row.State); err != nil && !errors.Is(err, shop.ErrArchived) {
+		if _, err := r.Store.ClaimHold(ctx, row.ID, row.State); err != nil {
 			return nil // revived meanwhile, or left to the next scan
 		}
 	}

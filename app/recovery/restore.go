@@ -67,7 +67,7 @@ func (p *recoveryRun) keepHolds(ctx context.Context, s *shop.SaleState) error {
 			}
 			e, err := p.Redis.Record(ctx, s.Sale.Ref(), h.Order)
 			if errors.Is(err, shop.ErrNoRow) {
-				continue // its row was archived with the sale
+				continue // nothing is left of the order: MySQL alone counts its units
 			}
 			if err != nil {
 				return err

@@ -5,10 +5,10 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"stampede/app/archive"
 	"stampede/app/backoffice"
 	"stampede/app/outbox"
 	"stampede/app/payment"
+	"stampede/app/privacy"
 	"stampede/app/recovery"
 	"stampede/app/webhook"
 	"stampede/streams"
@@ -119,16 +119,12 @@ func (p *parts) composeAfterSale(c *Config) {
 	}
 }
 
-// composeArchive connects the job that moves old orders to the archive.
-func (p *parts) composeArchive(c *Config, registry *prometheus.Registry) {
-	p.archiver = &archive.Archiver{
-		Store: p.stores.db, PartitionFigures: p.inventory.PartitionFigures,
-		ArchiveAfter: c.ArchiveAfter, PersonalAfter: c.PersonalAfter,
-	}
-	p.services.archive = &archive.Service{Archiver: p.archiver}
-	counts := &p.archiver.Counts
-	counter(registry, "stampede_archived_orders_total", "Orders that this node moved to the archive.", counts.Moved.Load)
+// composeBlanker connects the job that removes old personal data.
+func (p *parts) composeBlanker(c *Config, registry *prometheus.Registry) {
+	p.blanker = &privacy.BlankerJob{Store: p.stores.db, After: c.PersonalAfter}
+	counts := &p.blanker.Counts
 	counter(registry, "stampede_blanked_orders_total",
-		"Old orders from which this node removed addresses and parcel numbers.", counts.Blanked.Load)
-	counter(registry, "stampede_archive_failures_total", "Failed runs of the archive job on this node.", counts.Failed.Load)
+		"Old orders from which this node removed addresses and parcel numbers.", counts.Orders.Load)
+	counter(registry, "stampede_blank_failures_total",
+		"Failed runs of the job that removes old personal data on this node.", counts.Failed.Load)
 }

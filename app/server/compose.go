@@ -12,7 +12,6 @@ import (
 
 	"stampede/app/account"
 	"stampede/app/admission"
-	"stampede/app/archive"
 	"stampede/app/backoffice"
 	"stampede/app/board"
 	"stampede/app/catalog"
@@ -21,6 +20,7 @@ import (
 	"stampede/app/limits"
 	"stampede/app/order"
 	"stampede/app/payment"
+	"stampede/app/privacy"
 	"stampede/app/recovery"
 	"stampede/app/shop"
 	"stampede/app/store"
@@ -63,7 +63,7 @@ type parts struct {
 	backOffice   backOffice
 	mails        mails
 	finisher     *backoffice.FinisherJob
-	archiver     *archive.Archiver
+	blanker      *privacy.BlankerJob
 	accounts     *account.Accounts
 	board        boardParts
 	tracer       *trace.Tracer    // nil: no buy is traced
@@ -184,7 +184,7 @@ func (s *Server) compose(stores *stores, lease *store.NodeLease) (*parts, error)
 	}
 	p.composeAfterSale(c)
 	registerReplica(registry, stores.replica)
-	p.composeArchive(c, registry)
+	p.composeBlanker(c, registry)
 	p.composeAccounts(c, s.issuer)
 	p.services.users = &backoffice.UserService{Store: stores.db, Data: p.personalData()}
 	passes, err := c.passes()

@@ -5,7 +5,7 @@ import (
 	"net/netip"
 	"time"
 
-	"stampede/app/archive"
+	"stampede/app/privacy"
 )
 
 // Config holds all settings. Each field is one environment variable: the tag env is its name after the prefix, the tag
@@ -98,7 +98,6 @@ type Config struct {
 	MailFrom string `env:"MAIL_FROM" does:"sender of e-mails, e.g. Shop <noreply@shop.example>"`
 
 	// Retention.
-	ArchiveAfter  time.Duration `env:"ARCHIVE_AFTER" envDefault:"2208h" does:"time after the close of a sale until its settled orders move to the archive; at least 2208h, the 92 days in which Alipay refunds; 0: never"`
 	PersonalAfter time.Duration `env:"PERSONAL_DATA_AFTER" envDefault:"0" does:"time after the close of a sale until its completed orders lose address and parcel number, and guests their address books; at least 48h, e.g. 8760h for a year; 0: never"`
 
 	// The process.
@@ -158,11 +157,8 @@ func (c *Config) check() []Problem {
 	p.checkDuration("PAY_WINDOW", c.PayWindow, time.Second, 24*time.Hour)
 	p.checkDuration("RETURN_WITHIN", c.ReturnWithin, 0, 10*time.Minute)
 	const maxRetention = 50 * 365 * 24 * time.Hour
-	if c.ArchiveAfter != 0 {
-		p.checkDuration("ARCHIVE_AFTER", c.ArchiveAfter, archive.RefundWindow, maxRetention)
-	}
 	if c.PersonalAfter != 0 {
-		p.checkDuration("PERSONAL_DATA_AFTER", c.PersonalAfter, archive.MinPersonalAfter, maxRetention)
+		p.checkDuration("PERSONAL_DATA_AFTER", c.PersonalAfter, privacy.MinAge, maxRetention)
 	}
 	c.checkAlipay(&p)
 	if c.LogFormat != "text" && c.LogFormat != "json" {

@@ -162,6 +162,9 @@ func parseErrorText(e env.ParseError, value string) string {
 
 // unknownMessage returns the message about an unknown variable, with the most similar name.
 func unknownMessage(name string, known map[string]Variable) string {
+	if name == "ARCHIVE_AFTER" {
+		return "was removed with the archive of orders: delete it; `stampede order prune --help` deletes old orders"
+	}
 	best, distance := "", 4
 	for candidate := range known {
 		if d := editDistance(name, candidate); d < distance {

@@ -102,7 +102,7 @@ func (p *parts) startJobs(d *jobs, c *Config) {
 		d.start("operations on sales", (&backoffice.SaleFinisherJob{Partitions: c.Partitions, Service: p.services.sales}).Run)
 		d.start("eraser", (&privacy.EraserJob{Store: p.stores.db, Now: p.clock.Now}).Run)
 		d.start("finisher", p.finisher.Run)
-		d.start("archive", p.archiver.Run)
+		d.start("blanker", p.blanker.Run)
 		d.start("old accounts", p.removeExpiredAccounts)
 		d.start("unused pictures", p.removeUnusedPictures)
 		d.start("trimmer", streams.NewTrimmer(p.inventory, p.recovery.Certain).Run)

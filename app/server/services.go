@@ -11,7 +11,6 @@ import (
 
 	"stampede/app/account"
 	"stampede/app/api"
-	"stampede/app/archive"
 	"stampede/app/backoffice"
 	"stampede/app/catalog"
 	"stampede/app/journal"
@@ -43,7 +42,6 @@ type services struct {
 	blocks         *backoffice.BlockService
 	switches       *backoffice.SettingsService
 	users          *backoffice.UserService
-	archive        *archive.Service
 }
 
 // handler returns the HTTP routes. closing ends long polls and rejects new sockets.
@@ -61,8 +59,8 @@ func (p *parts) handler(c *Config, closing <-chan struct{}, registry *prometheus
 		Refunds: s.refunds, Shipping: s.shipping, Catalogue: service, Sales: s.sales, Search: s.search,
 		SaleReport: s.reports.SaleReport,
 		FailedJobs: s.failedJobs, Users: s.users, Blocks: s.blocks, Settings: s.switches, Journal: s.journal,
-		Archive: s.archive, ReconcileDay: s.reconciliation.ReconcileDay,
-		Readiness: checklist(service, p.stores, p.inventory, p.gateway, c).Readiness,
+		ReconcileDay: s.reconciliation.ReconcileDay,
+		Readiness:    checklist(service, p.stores, p.inventory, p.gateway, c).Readiness,
 
 		Mount: p.hub.Mount, Page: embeddedPage(), AsyncAPI: realtime.AsyncAPI, Zone: c.TimeZone.Location,
 		Public: c.publicOrigin(), Origins: c.Origins, Proxies: c.Proxies,

@@ -183,9 +183,6 @@ func IgnoreNoRow(err error) error {
 	return err
 }
 
-// ErrArchived means that the order is in the archive. An archived order cannot hold units again.
-var ErrArchived = errors.New("the order is in the archive")
-
 // ErrNoSale is returned both for missing and for hidden sales, so that a caller cannot detect hidden sales.
 var ErrNoSale = Fail(NotFound, "no such sale")
 

@@ -118,8 +118,5 @@ func Time(id shop.ID) shop.Millis {
 	return epoch + shop.Millis(id>>(nodeBits+sequenceBits))
 }
 
-// First returns the lowest id of a millisecond; before 2026 that is 0.
-func First(at shop.Millis) shop.ID { return shop.ID(max(at-epoch, 0) << (nodeBits + sequenceBits)) }
-
 // Node returns the node number in an id.
 func Node(id shop.ID) int { return int(id>>sequenceBits) & MaxNode }

@@ -41,38 +41,11 @@ func (s *Store) Changed(
 		if err != nil {
 			return nil, now, wrap("read changed orders", err)
 		}
-		archived, err := s.archivedSince(ctx, conn, chunk)
-		if err != nil {
-			return nil, now, wrap("find archived orders that changed", err)
-		}
 		for _, q := range chunk {
-			c := changesOf(rows[q.User], q.Since, limit)
-			at, found := archived[q.User]
-			c.More = c.More || found && at >= q.Since
-			changes = append(changes, c)
+			changes = append(changes, changesOf(rows[q.User], q.Since, limit))
 		}
 	}
 	return changes, now, nil
-}
-
-// archivedSince finds users with archived orders that changed since the earliest requested instant. These users must
-// read all orders. It runs after the rows of `orders` are read, so that it finds an order that is moved in between.
-func (s *Store) archivedSince(
-	ctx context.Context, conn bun.Conn, queries []shop.ChangesQuery,
-) (map[shop.ID]shop.Millis, error) {
-	users, since := usersOf(queries)
-	var rows []struct {
-		User    shop.ID     `bun:"user_id"`
-		Changed shop.Millis `bun:"changed"`
-	}
-	err := conn.NewSelect().Model((*orderRow)(nil)).ModelTableExpr(archivedOrders).ForceIndex("orders_key").
-		Column("user_id").ColumnExpr("MAX("+s.d.changed+") AS changed").Where("user_id IN (?)", bun.List(users)).
-		Where(s.d.changed+" >= ?", since).Group("user_id").Scan(ctx, &rows)
-	changed := make(map[shop.ID]shop.Millis, len(rows))
-	for _, r := range rows {
-		changed[r.User] = r.Changed
-	}
-	return changed, err
 }
 
 // usersOf returns the users of the queries and the earliest instant of all queries.
@@ -157,8 +130,8 @@ func (s *Store) Touch(ctx context.Context, ids []shop.ID) ([]shop.Order, error) 
 			if err != nil || len(rows) == 0 {
 				return nil, err
 			}
-			return rows, updateLocked(ctx, tx, len(rows), "touch locked orders", "SET "+s.d.touch+" WHERE id IN (?)",
-				bun.List(chunk))
+			return rows, execMatching(ctx, tx, len(rows), "touch locked orders",
+				"UPDATE orders SET "+s.d.touch+" WHERE id IN (?)", bun.List(chunk))
 		})
 		if err != nil {
 			return nil, err
@@ -201,15 +174,10 @@ func (s *Store) MarkPublished(ctx context.Context, published []*shop.Order) erro
 }
 
 func (s *Store) markPublished(ctx context.Context, rev int, orders []shop.ID) error {
-	return s.inTx(ctx, "mark orders published", func(tx bun.Conn) error {
-		const set = " SET published_rev = ?, unpublished_since = CASE WHEN rev > ? THEN unpublished_since END, " + keepChangedAt +
-			" WHERE id IN (?) AND published_rev < ?"
-		matched, err := exec(ctx, tx, "UPDATE orders"+set, rev, rev, bun.List(orders), rev)
-		if err == nil && matched < int64(len(orders)) { // some were marked already, or are in the archive
-			_, err = exec(ctx, tx, "UPDATE orders_archive"+set, rev, rev, bun.List(orders), rev)
-		}
-		return err
-	})
+	_, err := s.run(ctx, "mark orders published",
+		"UPDATE orders SET published_rev = ?, unpublished_since = CASE WHEN rev > ? THEN unpublished_since END, "+
+			keepChangedAt+" WHERE id IN (?) AND published_rev < ?", rev, rev, bun.List(orders), rev)
+	return err
 }
 
 // PublishedUntil reads the publish mark of a partition: the new rows with an earlier changed_at have been published.

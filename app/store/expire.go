@@ -110,34 +110,8 @@ func (s *Store) Cancel(ctx context.Context, order, user shop.ID, now shop.Millis
 	})
 }
 
-// lockOrders reads the existing rows of both tables, in the order of their ids, and locks them until the transaction
-// ends. The state of an archived order can change only to refunding and refunded, see changeState.
+// lockOrders reads the existing rows, in the order of their ids, and locks them until the transaction ends.
 func (s *Store) lockOrders(ctx context.Context, tx bun.Conn, ids []shop.ID) ([]shop.Order, error) {
-	rows, err := s.lockLive(ctx, tx, ids)
-	missing := missing(rows, ids)
-	if err != nil || len(missing) == 0 {
-		return rows, err
-	}
-	var archived []orderRow
-	q := tx.NewSelect().Model(&archived).ModelTableExpr(archivedOrders).Where("id IN (?)", bun.List(missing)).Order("id")
-	if err := s.locking(q).Scan(ctx); err != nil {
-		return nil, err
-	}
-	more, err := orders(archived)
-	return byID(append(rows, more...)), err
-}
-
-// updateLocked updates locked orders of both tables; update is the statement after the table's name.
-func updateLocked(ctx context.Context, tx bun.Conn, want int, action, update string, args ...any) error {
-	matched, err := exec(ctx, tx, "UPDATE orders "+update, args...)
-	if err != nil || matched == int64(want) {
-		return err
-	}
-	return execMatching(ctx, tx, want-int(matched), action, "UPDATE orders_archive "+update, args...)
-}
-
-// lockLive is lockOrders without the archive.
-func (s *Store) lockLive(ctx context.Context, tx bun.Conn, ids []shop.ID) ([]shop.Order, error) {
 	var rows []orderRow
 	q := tx.NewSelect().Model(&rows).Where("id IN (?)", bun.List(ids)).Order("id")
 	if err := s.locking(q).Scan(ctx); err != nil {
@@ -167,13 +141,9 @@ func (s *Store) changeState(
 	ctx context.Context, tx bun.Conn, o *shop.Order, to shop.OrderState, set string, values ...any,
 ) error {
 	args := append(append([]any{to}, values...), wallClock(), o.ID, o.State)
-	update := "SET state = ?, " + set + ", rev = " + s.nextRev() + ", unpublished_since = ? WHERE id = ? AND state = ?"
-	var err error
-	if to == shop.Refunding || to == shop.Refunded { // the only changes of an archived order
-		err = updateLocked(ctx, tx, 1, "change the state of the locked order", update, args...)
-	} else {
-		err = execMatching(ctx, tx, 1, "change the state of the locked order", "UPDATE orders "+update, args...)
-	}
+	err := execMatching(ctx, tx, 1, "change the state of the locked order",
+		"UPDATE orders SET state = ?, "+set+", rev = "+s.nextRev()+", unpublished_since = ? WHERE id = ? AND state = ?",
+		args...)
 	o.State, o.Rev, o.Touched = to, s.nextRevOf(o), true
 	return err
 }

@@ -17,13 +17,9 @@ func InTx(ctx context.Context, s *Store, fn func() error) error {
 	return s.inTx(ctx, "try", func(bun.Conn) error { return fn() })
 }
 
-// ExplainOrders returns the statements of a search, one for each table of orders.
-func ExplainOrders(s *Store, q OrderSearch) []string {
-	var out []string
-	for _, table := range []string{liveOrders, archivedOrders} {
-		out = append(out, findOrders(s.db.NewSelect().Model((*orderRow)(nil)).ModelTableExpr(table), q).String())
-	}
-	return out
+// ExplainOrders returns the statement of a search.
+func ExplainOrders(s *Store, q OrderSearch) string {
+	return findOrders(s.db.NewSelect().Model((*orderRow)(nil)), q).String()
 }
 
 // ExplainUsers returns the statement of a search.

@@ -55,7 +55,7 @@ func wrap(action string, err error) error {
 // kindOf classifies an error of the drivers. It returns nil for an error that already has a kind.
 func kindOf(err error) error {
 	for _, kind := range []error{
-		shop.ErrTransient, shop.ErrPermanent, shop.ErrStaleEpoch, shop.ErrNoRow, shop.ErrArchived,
+		shop.ErrTransient, shop.ErrPermanent, shop.ErrStaleEpoch, shop.ErrNoRow,
 	} {
 		if errors.Is(err, kind) {
 			return nil

@@ -12,7 +12,7 @@ import (
 )
 
 // ClaimHold raises the hold number of an order in the given state, and returns the row. The caller can take a new hold
-// under the new number. ErrNoRow: the order is not in this state. ErrArchived: the order is in the archive.
+// under the new number. ErrNoRow: the order is not in this state.
 func (s *Store) ClaimHold(ctx context.Context, order shop.ID, state shop.OrderState) (shop.Order, error) {
 	return inTx(ctx, s, "claim a hold for order "+order.String(), func(tx bun.Conn) (shop.Order, error) {
 		o, err := s.lockOrder(ctx, tx, order)
@@ -20,11 +20,8 @@ func (s *Store) ClaimHold(ctx context.Context, order shop.ID, state shop.OrderSt
 			return o, cmp.Or(err, shop.ErrNoRow)
 		}
 		o.Hold++
-		matched, err := exec(ctx, tx, "UPDATE orders SET hold = hold + 1, "+keepChangedAt+" WHERE id = ?", order)
-		if err == nil && matched == 0 {
-			err = shop.ErrArchived
-		}
-		return o, err
+		return o, execMatching(ctx, tx, 1, "raise the hold of a locked order",
+			"UPDATE orders SET hold = hold + 1, "+keepChangedAt+" WHERE id = ?", order)
 	})
 }
 

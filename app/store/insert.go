@@ -3,7 +3,6 @@ package store
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -72,7 +71,7 @@ func (s *Store) insert(ctx context.Context, b *batch, rows []shop.NewOrder) ([]s
 			}
 			return b.result(rows), nil
 		}
-		if !isDuplicate(err) && !errors.Is(err, errMoved) {
+		if !isDuplicate(err) {
 			return nil, err
 		}
 		if err := s.removeExisting(ctx, b); err != nil {
@@ -148,10 +147,10 @@ func (s *Store) setLastOrder() string {
 }
 
 // guard runs the statement that prevents overselling (P1), and returns the number of matched rows. It matches no row if
-// the sale is missing, has another epoch, has too few units left, or has orders in the archive.
+// the sale is missing, has another epoch, or has too few units left.
 func (s *Store) guard(ctx context.Context, tx bun.Conn, epoch, units int64, last *shop.Order) (int64, error) {
 	return exec(ctx, tx, "UPDATE sales SET taken = taken + ?, "+s.setLastOrder()+
-		" WHERE id = ? AND epoch = ? AND moved_at = 0 AND taken + ? <= initial + added - withdrawn",
+		" WHERE id = ? AND epoch = ? AND taken + ? <= initial + added - withdrawn",
 		units, last.Seq, last.ID, last.Seq, last.Sale, epoch, units)
 }
 

@@ -17,9 +17,8 @@ type batch struct {
 	fresh []shop.Order           // by id, without duplicates
 	known map[shop.ID]shop.Order // rows that exist
 
-	lookedUp bool // fresh was looked up in both tables
-	lost     bool // no order is refused, and all count as unpublished: see InsertLost
-	watch    *shop.PaymentWatch
+	lost  bool // no order is refused, and all count as unpublished: see InsertLost
+	watch *shop.PaymentWatch
 }
 
 func newBatch(epoch int64, rows []shop.NewOrder) *batch {
@@ -61,12 +60,9 @@ func (b *batch) addKnown(o shop.Order) {
 	b.known[o.ID] = o
 }
 
-// removeExisting runs after a duplicate key, or for a sale with orders in the archive. It removes the orders whose rows
-// exist by now. Orders whose key the buyer has used for another order become refused, without the key. An order that is
-// not in the archive now cannot be moved there before it is written, because only orders without changes for a long
-// time are moved.
+// removeExisting runs after a duplicate key. It removes the orders whose rows exist by now. Orders whose key the buyer
+// has used for another order become refused, without the key.
 func (s *Store) removeExisting(ctx context.Context, b *batch) error {
-	b.lookedUp = true
 	rows, err := s.OrdersByID(ctx, convert(b.fresh, func(o *shop.Order) shop.ID { return o.ID }))
 	if err != nil {
 		return err
@@ -104,18 +100,15 @@ func (s *Store) refuseUsedKeys(ctx context.Context, b *batch) error {
 	sales := convert(fresh, func(o *shop.Order) shop.ID { return o.Sale })
 	users := convert(fresh, func(o *shop.Order) shop.ID { return o.User })
 	used := make(map[buyerKey]bool)
-	// The archive is read last, so that an order that is moved meanwhile is found.
-	for _, table := range []string{"orders", "orders_archive"} {
-		var found []buyerKey // a superset of the keys: SQLite has no IN list for tuples
-		err := s.db.NewSelect().TableExpr(table).Column("sale_id", "user_id", "idem_key").
-			Where("sale_id IN (?)", bun.List(sales)).Where("user_id IN (?)", bun.List(users)).
-			Where("idem_key IS NOT NULL").Scan(ctx, &found)
-		if err != nil {
-			return wrap("read used keys", err)
-		}
-		for _, k := range found {
-			used[k] = true
-		}
+	var found []buyerKey // a superset of the keys: SQLite has no IN list for tuples
+	err := s.db.NewSelect().TableExpr("orders").Column("sale_id", "user_id", "idem_key").
+		Where("sale_id IN (?)", bun.List(sales)).Where("user_id IN (?)", bun.List(users)).
+		Where("idem_key IS NOT NULL").Scan(ctx, &found)
+	if err != nil {
+		return wrap("read used keys", err)
+	}
+	for _, k := range found {
+		used[k] = true
 	}
 	for i := range fresh {
 		o := &fresh[i]
@@ -139,11 +132,10 @@ func (s *Store) takeAvailable(
 	ctx context.Context, tx bun.Conn, b *batch, group []*shop.Order, last *shop.Order,
 ) ([]refusal, error) {
 	var sales []struct {
-		Epoch int64       `bun:"epoch"`
-		Free  int64       `bun:"free"`
-		Moved shop.Millis `bun:"moved_at"`
+		Epoch int64 `bun:"epoch"`
+		Free  int64 `bun:"free"`
 	}
-	err := tx.NewRaw("SELECT epoch, initial + added - withdrawn - taken AS free, moved_at FROM sales WHERE id = ?"+
+	err := tx.NewRaw("SELECT epoch, initial + added - withdrawn - taken AS free FROM sales WHERE id = ?"+
 		s.d.forUpdate, group[0].Sale).Scan(ctx, &sales)
 	if err != nil {
 		return nil, err
@@ -154,9 +146,6 @@ func (s *Store) takeAvailable(
 	if sales[0].Epoch != b.epoch {
 		return nil, fmt.Errorf("%w: sale %s is at epoch %d, not %d", shop.ErrStaleEpoch, group[0].Sale, sales[0].Epoch,
 			b.epoch)
-	}
-	if sales[0].Moved != 0 && !b.lookedUp {
-		return nil, errMoved
 	}
 	slices.SortFunc(group, func(a, b *shop.Order) int { return cmp.Compare(a.Ticket, b.Ticket) })
 	units, free := int64(0), sales[0].Free
@@ -171,7 +160,7 @@ func (s *Store) takeAvailable(
 		}
 	}
 	err = execMatching(ctx, tx, 1, "take units of a locked sale",
-		"UPDATE sales SET taken = taken + ?, archive_at = 0, blank_at = 0, "+s.setLastOrder()+" WHERE id = ?",
+		"UPDATE sales SET taken = taken + ?, "+s.setLastOrder()+" WHERE id = ?",
 		units, last.Seq, last.ID, last.Seq, last.Sale)
 	if err != nil {
 		return nil, err

@@ -179,7 +179,7 @@ func OpenSQLite(ctx context.Context, path string) (*Store, error) {
 	}
 	return newStore(&pool{
 		conns: bun.NewDB(db, sqlitedialect.New()), d: sqliteDialect, fence: &fence{},
-		writer: make(chan struct{}, 1), expiring: make(chan struct{}, 1), archiving: make(chan struct{}, 1),
+		writer: make(chan struct{}, 1), expiring: make(chan struct{}, 1),
 	}), nil
 }
 

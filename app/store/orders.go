@@ -23,9 +23,6 @@ func (s *Store) OrdersByID(ctx context.Context, ids []shop.ID) ([]shop.Order, er
 		rows, err := s.readOrders(ctx, "read orders by id", func(q *bun.SelectQuery) *bun.SelectQuery {
 			return q.Where("id IN (?)", bun.List(chunk)).Order("id")
 		})
-		if err == nil {
-			rows, err = s.withArchived(ctx, "read orders by id", rows, chunk)
-		}
 		if err != nil {
 			return nil, err
 		}
@@ -36,40 +33,34 @@ func (s *Store) OrdersByID(ctx context.Context, ids []shop.ID) ([]shop.Order, er
 
 // OrdersOf returns one page of a user's orders, the newest first; more reports whether older orders exist.
 func (s *Store) OrdersOf(ctx context.Context, q shop.OrdersQuery) (page []shop.Order, more bool, err error) {
-	page, err = s.readBoth(ctx, "read orders of user "+q.User.String(), "id DESC", q.Limit+1,
-		func(sel *bun.SelectQuery, table string) *bun.SelectQuery { return s.ordersOf(sel, table, q) })
+	// The ids come from the index alone, so that only the rows of the page are read. The index is not sorted by id:
+	// without the hint MySQL may scan backwards through all orders. SQLite ignores the hint; its index is sorted by id.
+	ids := s.db.NewSelect().Model((*orderRow)(nil)).Column("id").ForceIndex("orders_key").
+		Where("user_id = ?", q.User).Order("id DESC").Limit(int64(q.Limit) + 1)
+	ids = whereSet(whereSet(ids, "sale_id = ?", q.Sale), "id < ?", q.Before)
+	page, err = s.readOrders(ctx, "read orders of user "+q.User.String(), func(sel *bun.SelectQuery) *bun.SelectQuery {
+		return sel.Join("JOIN (?) AS page USING (id)", ids).Order("id DESC")
+	})
 	page, more = trimPage(page, q.Limit)
 	return page, more, err
 }
 
-// ordersOf selects one table's part of a user's page. The ids come from the index alone, so that only the rows of the
-// page are read. The index of orders is not sorted by id: without the hint MySQL may scan backwards through all orders.
-// SQLite ignores the hint; its index is sorted by id.
-func (s *Store) ordersOf(sel *bun.SelectQuery, table string, q shop.OrdersQuery) *bun.SelectQuery {
-	ids := s.db.NewSelect().Model((*orderRow)(nil)).ModelTableExpr(table).Column("id").ForceIndex("orders_key").
-		Where("user_id = ?", q.User).Order("id DESC").Limit(int64(q.Limit) + 1)
-	ids = whereSet(whereSet(ids, "sale_id = ?", q.Sale), "id < ?", q.Before)
-	return sel.Join("JOIN (?) AS page USING (id)", ids)
-}
-
 // OrdersOfSale reads orders of a sale in the order of their ids, after the given id.
 func (s *Store) OrdersOfSale(ctx context.Context, sale, after shop.ID, limit int) ([]shop.Order, error) {
-	return s.readBoth(ctx, "read orders of sale "+sale.String(), "id", limit,
-		func(q *bun.SelectQuery, _ string) *bun.SelectQuery {
-			// Without the hint MySQL reads each page from the beginning of the sale. SQLite ignores the hint.
-			return q.ForceIndex("orders_sale").Where("sale_id = ?", sale).Where("id > ?", after).Order("id").
-				Limit(int64(limit))
-		})
+	return s.readOrders(ctx, "read orders of sale "+sale.String(), func(q *bun.SelectQuery) *bun.SelectQuery {
+		// Without the hint MySQL reads each page from the beginning of the sale. SQLite ignores the hint.
+		return q.ForceIndex("orders_sale").Where("sale_id = ?", sale).Where("id > ?", after).Order("id").
+			Limit(int64(limit))
+	})
 }
 
 // Unpublished lists orders whose newest state has been unpublished since an instant before `before`, the oldest first.
-// It omits the orders of the partitions excluded, and includes archived orders whose late payment is being refunded.
-// The instants are by the wall clock of the process that wrote the row.
+// It omits the orders of the partitions excluded. The instants are by the wall clock of the process that wrote the row.
 func (s *Store) Unpublished(ctx context.Context, before shop.Millis, limit int, excluded ...int) ([]shop.Order, error) {
-	return s.readBoth(ctx, "read unpublished orders", "unpublished_since", limit,
-		func(q *bun.SelectQuery, _ string) *bun.SelectQuery {
-			return outsidePartitions(excluded, q).Where("unpublished_since < ?", before).Order("unpublished_since").Limit(int64(limit))
-		})
+	return s.readOrders(ctx, "read unpublished orders", func(q *bun.SelectQuery) *bun.SelectQuery {
+		return outsidePartitions(excluded, q).Where("unpublished_since < ?", before).Order("unpublished_since").
+			Limit(int64(limit))
+	})
 }
 
 // Overdue lists pending orders with pay_by before the given instant, except the orders of the partitions excluded.

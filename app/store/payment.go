@@ -121,8 +121,8 @@ func repeatedOutcome(
 func (s *Store) credit(ctx context.Context, tx bun.Conn, o *shop.Order, t payment.Trade, now shop.Millis) error {
 	o.TradeNo, o.PaidAt = t.No, paidAt(t, now)
 	if o.State != shop.Pending {
-		return updateLocked(ctx, tx, 1, "record a late payment",
-			"SET trade_no = ?, paid_at = ?, "+keepChangedAt+" WHERE id = ? AND state = ?", o.TradeNo,
+		return execMatching(ctx, tx, 1, "record a late payment",
+			"UPDATE orders SET trade_no = ?, paid_at = ?, "+keepChangedAt+" WHERE id = ? AND state = ?", o.TradeNo,
 			o.PaidAt, o.ID, o.State)
 	}
 	if err := s.changeState(ctx, tx, o, shop.Paid, "trade_no = ?, paid_at = ?", o.TradeNo, o.PaidAt); err != nil {

@@ -36,12 +36,12 @@ type SaleMoney struct {
 	NetFen       int64 `json:"net_fen" bun:"-"` // paid minus refunded
 }
 
-// ReportSums holds the sums for the report of a sale, at one instant. Dropped is the number of deleted archived orders.
+// ReportSums holds the sums for the report of a sale, at one instant. Pruned is the number of deleted orders.
 type ReportSums struct {
 	Seconds, Minutes []SalePoint
 	TimeToPay        board.WaitTimes
 	States           []SaleFunnel
-	Dropped          int64
+	Pruned           int64
 	Money            SaleMoney
 }
 
@@ -56,11 +56,7 @@ func (s *Store) SumSale(ctx context.Context, sale shop.ID, from, to shop.Millis)
 		Seconds: []SalePoint{}, Minutes: []SalePoint{}, States: []SaleFunnel{},
 	}
 	err := s.inSnapshot(ctx, "sum the orders of sale "+sale.String(), func(tx bun.Tx) error {
-		at, err := movedAt(ctx, tx, sale)
-		if err != nil {
-			return err
-		}
-		rows := func() *bun.SelectQuery { return rowsOfSale(tx, at != 0, sale) }
+		rows := func() *bun.SelectQuery { return rowsOfSale(tx, sale) }
 		opening := rows().Where("created_at >= ? AND created_at < ?", from, to)
 		if err := salePoints(ctx, opening, secondMs, &sums.Seconds); err != nil {
 			return err
@@ -68,7 +64,7 @@ func (s *Store) SumSale(ctx context.Context, sale shop.ID, from, to shop.Millis)
 		if err := salePoints(ctx, rows(), minuteMs, &sums.Minutes); err != nil {
 			return err
 		}
-		err = rows().Column("state", "reason").ColumnExpr("COUNT(*) AS orders").ColumnExpr("SUM(qty) AS units").
+		err := rows().Column("state", "reason").ColumnExpr("COUNT(*) AS orders").ColumnExpr("SUM(qty) AS units").
 			ColumnExpr("SUM(amount_fen) AS amount_fen").Group("state", "reason").Order("state", "reason").
 			Scan(ctx, &sums.States)
 		if err != nil {
@@ -78,8 +74,8 @@ func (s *Store) SumSale(ctx context.Context, sale shop.ID, from, to shop.Millis)
 			ColumnExpr("COALESCE(SUM(CASE WHEN state = ? THEN amount_fen ELSE 0 END), 0) AS refunded_fen", shop.Refunded).
 			ColumnExpr("COALESCE(SUM(CASE WHEN state = ? THEN amount_fen ELSE 0 END), 0) AS refunding_fen", shop.Refunding).
 			Scan(ctx, &sums.Money)
-		if err == nil && at != 0 {
-			err = addDropped(ctx, tx, sale, &sums)
+		if err == nil {
+			err = addPruned(ctx, tx, sale, &sums)
 		}
 		if err != nil {
 			return err
@@ -89,11 +85,17 @@ func (s *Store) SumSale(ctx context.Context, sale shop.ID, from, to shop.Millis)
 	return sums, err
 }
 
-// addDropped adds the sums of archived orders that an operator deleted.
-func addDropped(ctx context.Context, tx bun.Tx, sale shop.ID, sums *ReportSums) error {
+// rowsOfSale selects the orders of a sale, for sums.
+func rowsOfSale(tx bun.IDB, sale shop.ID) *bun.SelectQuery {
+	// Without the hint MySQL may scan all orders along orders_key to group by buyer. SQLite ignores the hint.
+	return tx.NewSelect().Model((*orderRow)(nil)).ForceIndex("orders_sale").Where("sale_id = ?", sale)
+}
+
+// addPruned adds the sums of deleted orders.
+func addPruned(ctx context.Context, tx bun.Tx, sale shop.ID, sums *ReportSums) error {
 	var paid, refunded int64
 	err := tx.NewRaw("SELECT COALESCE(SUM(orders), 0), COALESCE(SUM(paid_fen), 0), COALESCE(SUM(refunded_fen), 0)"+
-		" FROM archive_drops WHERE sale_id = ?", sale).Scan(ctx, &sums.Dropped, &paid, &refunded)
+		" FROM pruned_orders WHERE sale_id = ?", sale).Scan(ctx, &sums.Pruned, &paid, &refunded)
 	sums.Money.PaidFen += paid
 	sums.Money.RefundedFen += refunded
 	return err
@@ -147,12 +149,12 @@ const rowTotalsQuery = `SELECT COUNT(*) AS orders,
 	COALESCE(SUM(CASE WHEN state IN ('paid', 'shipped', 'finished', 'refunding') AND cancelled_at = 0 THEN qty ELSE 0 END), 0) AS sold,
 	COALESCE(SUM(CASE WHEN state = 'refunded' AND cancelled_at = 0 THEN qty ELSE 0 END), 0) AS gone,
 	COALESCE(MAX(ticket), 0) AS max_ticket, COALESCE(MAX(seq), 0) AS max_seq
-	FROM ? AS o WHERE sale_id = ?`
+	FROM orders WHERE sale_id = ?`
 
-// droppedTotalsQuery sums the archived orders of a sale that an operator deleted.
-const droppedTotalsQuery = `SELECT COALESCE(SUM(orders), 0) AS orders, COALESCE(SUM(sold), 0) AS sold,
+// prunedTotalsQuery reads the totals of the deleted orders of a sale.
+const prunedTotalsQuery = `SELECT COALESCE(SUM(orders), 0) AS orders, COALESCE(SUM(sold), 0) AS sold,
 	COALESCE(SUM(gone), 0) AS gone, COALESCE(MAX(max_ticket), 0) AS max_ticket, COALESCE(MAX(max_seq), 0) AS max_seq
-	FROM archive_drops WHERE sale_id = ?`
+	FROM pruned_orders WHERE sale_id = ?`
 
 func (r *rowTotals) add(more *rowTotals) {
 	r.Orders += more.Orders
@@ -163,15 +165,11 @@ func (r *rowTotals) add(more *rowTotals) {
 	r.MaxTicket, r.MaxSeq = max(r.MaxTicket, more.MaxTicket), max(r.MaxSeq, more.MaxSeq)
 }
 
-// readRowTotals sums the rows of a sale in both tables, each table separately, and adds the dropped orders.
-func readRowTotals(ctx context.Context, tx bun.Tx, sale shop.ID, moved bool) (sums rowTotals, err error) {
-	parts := []*bun.RawQuery{tx.NewRaw(rowTotalsQuery, bun.Ident("orders"), sale)}
-	if moved {
-		parts = append(parts, tx.NewRaw(rowTotalsQuery, bun.Ident("orders_archive"), sale), tx.NewRaw(droppedTotalsQuery, sale))
-	}
-	for _, part := range parts {
+// readRowTotals sums the rows of a sale, and adds its deleted orders.
+func readRowTotals(ctx context.Context, tx bun.Tx, sale shop.ID) (sums rowTotals, err error) {
+	for _, query := range []string{rowTotalsQuery, prunedTotalsQuery} {
 		var some rowTotals
-		if err := part.Scan(ctx, &some); err != nil {
+		if err := tx.NewRaw(query, sale).Scan(ctx, &some); err != nil {
 			return sums, err
 		}
 		sums.add(&some)
@@ -188,11 +186,7 @@ func (s *Store) SaleTotals(ctx context.Context, sale shop.ID) (shop.SaleTotals, 
 		if err != nil {
 			return err
 		}
-		at, err := movedAt(ctx, tx, sale)
-		if err != nil {
-			return err
-		}
-		sums, err := readRowTotals(ctx, tx, sale, at != 0)
+		sums, err := readRowTotals(ctx, tx, sale)
 		if err != nil {
 			return err
 		}
@@ -206,15 +200,15 @@ func (s *Store) SaleTotals(ctx context.Context, sale shop.ID) (shop.SaleTotals, 
 		if err != nil {
 			return err
 		}
-		return s.findViolations(ctx, tx, &t, at != 0)
+		return s.findViolations(ctx, tx, &t)
 	})
 	return t, err
 }
 
 // findViolations looks for violations: buyers over the highest limit that the sale has had, several orders with one key
 // (P4), and paid, shipped or finished orders without a payment (P8).
-func (s *Store) findViolations(ctx context.Context, tx bun.Tx, t *shop.SaleTotals, moved bool) error {
-	ofSale := func() *bun.SelectQuery { return rowsOfSale(tx, moved, t.Sale.ID) }
+func (s *Store) findViolations(ctx context.Context, tx bun.Tx, t *shop.SaleTotals) error {
+	ofSale := func() *bun.SelectQuery { return rowsOfSale(tx, t.Sale.ID) }
 	err := ofSale().Column("user_id").Where("state NOT IN (?)", bun.List(statesWithoutUnits)).Where("cancelled_at = 0").
 		Group("user_id").
 		Having("SUM(qty) > (SELECT "+s.d.greatest+"(limit_max, buyer_limit) FROM sales WHERE id = ?)", t.Sale.ID).

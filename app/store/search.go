@@ -39,26 +39,17 @@ type PaymentSearch struct {
 
 // FindOrders returns one page of orders, the newest first, along the most selective index, and whether more follow.
 func (s *Store) FindOrders(ctx context.Context, q OrderSearch) (page []shop.Order, more bool, err error) {
-	page, err = s.readBoth(ctx, "search for orders", orderOf(q), q.Limit+1,
-		func(sel *bun.SelectQuery, _ string) *bun.SelectQuery {
-			if q.ID == 0 && q.User == 0 && q.Sale == 0 {
-				sel = sel.Where("sale_id NOT IN (SELECT id FROM sales WHERE hidden = 1)")
-			}
-			return findOrders(sel, q)
-		})
+	page, err = s.readOrders(ctx, "search for orders", func(sel *bun.SelectQuery) *bun.SelectQuery {
+		if q.ID == 0 && q.User == 0 && q.Sale == 0 {
+			sel = sel.Where("sale_id NOT IN (SELECT id FROM sales WHERE hidden = 1)")
+		}
+		return findOrders(sel, q)
+	})
 	page, more = trimPage(page, q.Limit)
 	return page, more, err
 }
 
-// orderOf returns the sort order of a search.
-func orderOf(q OrderSearch) string {
-	if q.ID == 0 && q.User == 0 && q.Sale == 0 && q.State != "" {
-		return "pay_by DESC, id DESC"
-	}
-	return "id DESC"
-}
-
-// findOrders builds the query for one table. It names the index, because MySQL does not always choose the right index;
+// findOrders builds the query. It names the index, because MySQL does not always choose the right index;
 // SQLite ignores the hint. orders_due is sorted by deadline, which is nearly the order of ids.
 func findOrders(sel *bun.SelectQuery, q OrderSearch) *bun.SelectQuery {
 	sel = whereSet(sel.Limit(int64(q.Limit)+1), "id = ?", q.ID)
@@ -72,11 +63,10 @@ func findOrders(sel *bun.SelectQuery, q OrderSearch) *bun.SelectQuery {
 		sel = sel.ForceIndex("orders_sale")
 	case q.State != "":
 		if q.Before != 0 {
-			const at = "COALESCE((SELECT pay_by FROM orders WHERE id = ?), (SELECT pay_by FROM orders_archive WHERE id = ?))"
-			sel = sel.Where("pay_by <= "+at, q.Before, q.Before).
-				Where("(pay_by < "+at+" OR id < ?)", q.Before, q.Before, q.Before)
+			const at = "(SELECT pay_by FROM orders WHERE id = ?)"
+			sel = sel.Where("pay_by <= "+at, q.Before).Where("(pay_by < "+at+" OR id < ?)", q.Before, q.Before)
 		}
-		return sel.ForceIndex("orders_due").OrderExpr(orderOf(q))
+		return sel.ForceIndex("orders_due").Order("pay_by DESC", "id DESC")
 	}
 	return whereSet(sel, "id < ?", q.Before).Order("id DESC")
 }

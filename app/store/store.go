@@ -43,8 +43,6 @@ type pool struct {
 	// orders reach their deadline, the other connections stay available for buys.
 	expiring chan struct{}
 
-	archiving chan struct{} // admits one move to the archive at a time, on SQLite
-
 	recoveryLocks sync.Map // partition → chan struct{}: one recovery per partition, on SQLite
 }
 

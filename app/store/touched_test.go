@@ -272,6 +272,16 @@ var touchCases = []touchCase{
 		got, err := h.Overdue(h.ctx, payBy+1, 1000)
 		return onlyOrder(o, got), err
 	}, false},
+	{"PrunableOrders", "read", expiredOrder, func(h *testShop, o shop.Order) ([]shop.Order, error) {
+		// The other cases need the sale as it is.
+		const set = "UPDATE sales SET closes_at = ?, retired_at = ? WHERE id = ?"
+		h.must(errOf(h.DB().ExecContext(h.ctx, set, closedAt, 1, o.Sale)))
+		defer func() { h.must(errOf(h.DB().ExecContext(h.ctx, set, closes, 0, o.Sale))) }()
+		h.must(errOf(h.DB().ExecContext(h.ctx,
+			"UPDATE orders SET unpublished_since = NULL, changed_at = changed_at WHERE id = ?", o.ID)))
+		got, _, err := h.PrunableOrders(h.ctx, h.clock().At, o.ID-1, 1)
+		return got, err
+	}, false},
 	{"Changed", "read", pendingOrder, func(h *testShop, o shop.Order) ([]shop.Order, error) {
 		got, _, err := h.Changed(h.ctx, []shop.ChangesQuery{{User: o.User}}, 10)
 		return got[0].Orders, err

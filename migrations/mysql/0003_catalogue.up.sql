@@ -20,6 +20,7 @@ CREATE TABLE IF NOT EXISTS products (
   version        BIGINT NOT NULL DEFAULT 1, -- grows with each edit
   updated_at     BIGINT NOT NULL DEFAULT 0, -- Unix ms
   archived_at    BIGINT NOT NULL DEFAULT 0, -- Unix ms; 0: it can be offered
+  ships          INT NOT NULL DEFAULT 0, -- 1: an order needs a delivery address before payment
   -- the products of a category, page by page in the order of ids
   KEY products_category (category_id, id)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4
@@ -97,8 +98,6 @@ CREATE TABLE IF NOT EXISTS sales (
   archived_at BIGINT NOT NULL DEFAULT 0, -- Unix ms; 0: it is offered. Only sales that were never loaded are archived.
   limit_max   INT NOT NULL DEFAULT 0, -- the highest former buyer_limit: buyers within it are valid (P4)
   hidden      BOOLEAN NOT NULL DEFAULT 0, -- as the slot: not listed; only guests bound to the sale can buy
-  moved_at    BIGINT NOT NULL DEFAULT 0, -- Unix ms: when its first order was archived; 0: no order was archived
-  archive_at  BIGINT NULL DEFAULT 0, -- Unix ms: the next move of orders to the archive; NULL: no order is left
   blank_at    BIGINT NULL DEFAULT 0, -- Unix ms: the next removal of personal data; NULL: no data is left
   -- the sales of a slot, and the number of these sales
   KEY sales_slot (slot_id, position),
@@ -108,8 +107,7 @@ CREATE TABLE IF NOT EXISTS sales (
   KEY sales_opens (opens_at, id),
   -- open and closed sales, by the end of the window
   KEY sales_closes (closes_at, id),
-  -- sales to archive and sales to blank: most are NULL after a while
-  KEY sales_archive (archive_at, closes_at, id),
+  -- sales to blank: most are NULL after a while
   KEY sales_blank (blank_at, closes_at, id)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4
 --bun:split

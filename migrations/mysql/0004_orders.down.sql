@@ -1,5 +1,3 @@
-DROP TABLE IF EXISTS archive_drops
---bun:split
-DROP TABLE IF EXISTS orders_archive
+DROP TABLE IF EXISTS pruned_orders
 --bun:split
 DROP TABLE IF EXISTS orders

@@ -33,6 +33,7 @@ CREATE TABLE IF NOT EXISTS orders (
   -- an index would slow every write. TIMESTAMP: UNIX_TIMESTAMP returns the stored value in any session time zone. The
   -- type ends in January 2038. Updates without a new state set changed_at = changed_at.
   changed_at        TIMESTAMP(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3) ON UPDATE CURRENT_TIMESTAMP(3),
+  inserted_at       BIGINT NOT NULL DEFAULT 0, -- the beginning of the row's first state; 0: a recovery wrote the row
   -- one order per key of a buyer (P4); also the orders of a buyer, so that no key (user_id, id) is needed
   UNIQUE KEY orders_key (user_id, sale_id, idem_key),
   -- all orders of a sale, page by page in the order of ids
@@ -43,47 +44,8 @@ CREATE TABLE IF NOT EXISTS orders (
   KEY orders_unpublished (unpublished_since)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4
 --bun:split
--- Orders of sales that closed long ago. A row is in one of the two tables (I1). A row here changes only when
--- late money arrives, which is refunded, and when personal data is removed.
-CREATE TABLE IF NOT EXISTS orders_archive (
-  id                BIGINT NOT NULL PRIMARY KEY,
-  sale_id           BIGINT NOT NULL,
-  user_id           BIGINT NOT NULL,
-  part              SMALLINT NOT NULL,
-  seq               BIGINT NOT NULL,
-  ticket            BIGINT NOT NULL,
-  hold              BIGINT NOT NULL,
-  qty               INT NOT NULL,
-  price_fen         BIGINT NOT NULL,
-  amount_fen        BIGINT NOT NULL,
-  sale_version      BIGINT NOT NULL,
-  state             VARCHAR(12) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
-  rev               INT NOT NULL,
-  published_rev     INT NOT NULL,
-  unpublished_since BIGINT NULL,
-  created_at        BIGINT NOT NULL,
-  pay_by            BIGINT NOT NULL,
-  paid_at           BIGINT NOT NULL,
-  cancelled_at      BIGINT NOT NULL,
-  trade_opened      BIGINT NOT NULL,
-  idem_key          VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NULL,
-  content_hash      VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
-  trade_no          VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
-  tracking          VARCHAR(64) NOT NULL,
-  reason            VARCHAR(200) NOT NULL,
-  product_name      VARCHAR(200) NOT NULL,
-  address           TEXT NULL,
-  changed_at        TIMESTAMP(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3) ON UPDATE CURRENT_TIMESTAMP(3),
-  moved_at          BIGINT NOT NULL, -- Unix ms
-  -- keys are named as those of orders, so that one statement with index hints reads either table
-  KEY orders_key (user_id, id),
-  KEY orders_sale (sale_id, id),
-  KEY orders_due (state, pay_by, id),
-  KEY orders_unpublished (unpublished_since)
-) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4
---bun:split
--- Sums of archived orders that an operator deleted, so that a sale still balances.
-CREATE TABLE IF NOT EXISTS archive_drops (
+-- Sums of the orders that stampede order prune deleted, so that a sale still balances.
+CREATE TABLE IF NOT EXISTS pruned_orders (
   sale_id      BIGINT NOT NULL PRIMARY KEY,
   orders       BIGINT NOT NULL,
   sold         BIGINT NOT NULL, -- units
@@ -91,6 +53,5 @@ CREATE TABLE IF NOT EXISTS archive_drops (
   max_ticket   BIGINT NOT NULL,
   max_seq      BIGINT NOT NULL,
   paid_fen     BIGINT NOT NULL,
-  refunded_fen BIGINT NOT NULL,
-  dropped_at   BIGINT NOT NULL -- Unix ms, the last time
+  refunded_fen BIGINT NOT NULL
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4

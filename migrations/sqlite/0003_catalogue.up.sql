@@ -18,7 +18,8 @@ CREATE TABLE IF NOT EXISTS products (
   created_at     INTEGER NOT NULL, -- Unix ms
   version        INTEGER NOT NULL DEFAULT 1, -- grows with each edit
   updated_at     INTEGER NOT NULL DEFAULT 0, -- Unix ms
-  archived_at    INTEGER NOT NULL DEFAULT 0 -- Unix ms; 0: it can be offered
+  archived_at    INTEGER NOT NULL DEFAULT 0, -- Unix ms; 0: it can be offered
+  ships          INTEGER NOT NULL DEFAULT 0  -- 1: an order needs a delivery address before payment
 ) STRICT
 --bun:split
 -- the products of a category, page by page in the order of ids
@@ -100,8 +101,6 @@ CREATE TABLE IF NOT EXISTS sales (
   archived_at INTEGER NOT NULL DEFAULT 0, -- Unix ms; 0: it is offered. Only sales that were never loaded are archived.
   limit_max   INTEGER NOT NULL DEFAULT 0, -- the highest former buyer_limit: buyers within it are valid (P4)
   hidden      INTEGER NOT NULL DEFAULT 0, -- as the slot: not listed; only guests bound to the sale can buy
-  moved_at    INTEGER NOT NULL DEFAULT 0, -- Unix ms: when its first order was archived; 0: no order was archived
-  archive_at  INTEGER NULL DEFAULT 0, -- Unix ms: the next move of orders to the archive; NULL: no order is left
   blank_at    INTEGER NULL DEFAULT 0 -- Unix ms: the next removal of personal data; NULL: no data is left
 ) STRICT
 --bun:split
@@ -116,9 +115,6 @@ CREATE INDEX IF NOT EXISTS sales_opens ON sales (opens_at, id)
 --bun:split
 -- open and closed sales, by the end of the window
 CREATE INDEX IF NOT EXISTS sales_closes ON sales (closes_at, id)
---bun:split
--- sales to archive: most are NULL after a while
-CREATE INDEX IF NOT EXISTS sales_archive ON sales (archive_at, closes_at, id)
 --bun:split
 -- sales to blank: most are NULL after a while
 CREATE INDEX IF NOT EXISTS sales_blank ON sales (blank_at, closes_at, id)

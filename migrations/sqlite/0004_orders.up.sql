@@ -30,6 +30,7 @@ CREATE TABLE IF NOT EXISTS orders (
   -- Unix ms: the last change of state, rev or reason (F1). Triggers set it: SQLite has no ON UPDATE. No index: a replay
   -- reads the few orders of one buyer.
   changed_at        INTEGER NOT NULL DEFAULT 0,
+  inserted_at       INTEGER NOT NULL DEFAULT 0, -- the beginning of the row's first state; 0: a recovery wrote the row
   -- one order per key of a buyer (P4); all rows of a sale
   UNIQUE (sale_id, user_id, idem_key)
 ) STRICT
@@ -58,56 +59,8 @@ CREATE INDEX IF NOT EXISTS orders_state ON orders (state, pay_by)
 -- unpublished states
 CREATE INDEX IF NOT EXISTS orders_unpublished ON orders (unpublished_since) WHERE unpublished_since IS NOT NULL
 --bun:split
--- Orders of sales that closed long ago. A row is in one of the two tables (I1). A row here changes only when
--- late money arrives, which is refunded, and when personal data is removed.
-CREATE TABLE IF NOT EXISTS orders_archive (
-  id                INTEGER NOT NULL PRIMARY KEY,
-  sale_id           INTEGER NOT NULL,
-  user_id           INTEGER NOT NULL,
-  part              INTEGER NOT NULL,
-  seq               INTEGER NOT NULL,
-  ticket            INTEGER NOT NULL,
-  hold              INTEGER NOT NULL,
-  qty               INTEGER NOT NULL,
-  price_fen         INTEGER NOT NULL,
-  amount_fen        INTEGER NOT NULL,
-  sale_version      INTEGER NOT NULL,
-  state             TEXT NOT NULL CHECK (length(state) <= 12),
-  rev               INTEGER NOT NULL,
-  published_rev     INTEGER NOT NULL,
-  unpublished_since INTEGER NULL,
-  created_at        INTEGER NOT NULL,
-  pay_by            INTEGER NOT NULL,
-  paid_at           INTEGER NOT NULL,
-  cancelled_at      INTEGER NOT NULL,
-  trade_opened      INTEGER NOT NULL,
-  idem_key          TEXT NULL CHECK (length(idem_key) <= 64),
-  content_hash      TEXT NOT NULL CHECK (length(content_hash) <= 64),
-  trade_no          TEXT NOT NULL CHECK (length(trade_no) <= 64),
-  tracking          TEXT NOT NULL CHECK (length(tracking) <= 64),
-  reason            TEXT NOT NULL CHECK (length(reason) <= 200),
-  product_name      TEXT NOT NULL CHECK (length(product_name) <= 200),
-  address           TEXT NULL,
-  changed_at        INTEGER NOT NULL, -- as in orders; moving a row keeps it
-  moved_at          INTEGER NOT NULL  -- Unix ms
-) STRICT
---bun:split
-CREATE TRIGGER IF NOT EXISTS orders_archive_changed AFTER UPDATE OF state, rev, reason ON orders_archive
-WHEN (OLD.state, OLD.rev, OLD.reason) <> (NEW.state, NEW.rev, NEW.reason) BEGIN
-  UPDATE orders_archive SET changed_at = CAST(unixepoch('subsec') * 1000 AS INTEGER) WHERE id = NEW.id;
-END
---bun:split
-CREATE INDEX IF NOT EXISTS orders_archive_user ON orders_archive (user_id, id)
---bun:split
-CREATE INDEX IF NOT EXISTS orders_archive_sale ON orders_archive (sale_id, id)
---bun:split
-CREATE INDEX IF NOT EXISTS orders_archive_due ON orders_archive (state, pay_by, id)
---bun:split
-CREATE INDEX IF NOT EXISTS orders_archive_unpublished ON orders_archive (unpublished_since)
-WHERE unpublished_since IS NOT NULL
---bun:split
--- Sums of archived orders that an operator deleted, so that a sale still balances.
-CREATE TABLE IF NOT EXISTS archive_drops (
+-- Sums of the orders that stampede order prune deleted, so that a sale still balances.
+CREATE TABLE IF NOT EXISTS pruned_orders (
   sale_id      INTEGER NOT NULL PRIMARY KEY,
   orders       INTEGER NOT NULL,
   sold         INTEGER NOT NULL, -- units
@@ -115,6 +68,5 @@ CREATE TABLE IF NOT EXISTS archive_drops (
   max_ticket   INTEGER NOT NULL,
   max_seq      INTEGER NOT NULL,
   paid_fen     INTEGER NOT NULL,
-  refunded_fen INTEGER NOT NULL,
-  dropped_at   INTEGER NOT NULL -- Unix ms, the last time
+  refunded_fen INTEGER NOT NULL
 ) STRICT

@@ -114,26 +114,23 @@ func TestCommandsRunWithoutAServer(t *testing.T) {
 	runSteps(t, append(environ, "STAMPEDE_TOKEN=x"), []step{{"mail list", "", exitFailed, `cannot reach the server`}})
 }
 
-// TestArchiveCommandDropsMonths covers the state, the deletion of months with a row of the journal, and invalid months.
-func TestArchiveCommandDropsMonths(t *testing.T) {
+// TestOrderPruneChecksItsDay covers invalid and recent days, a shop without old orders, and the removed setting.
+func TestOrderPruneChecksItsDay(t *testing.T) {
 	t.Parallel()
-	environ := startServer(t, "STAMPEDE_PERSONAL_DATA_AFTER=8760h")
+	environ := startServer(t)
 	runSteps(t, environ, []step{
-		{"archive status", "", exitOK, `^orders are archived after 2208h0m0s, personal data is removed after 8760h0m0s\ndue: archive 0 sales.*\nin the archive: 0 orders\n$`},
-		{"archive status --json", "", exitOK, `"orders": 0,(.|\n)*"months": \[`},
-		{"archive drop", "", exitUsage, `--before`},
-		{"archive drop --before 2026", "", exitUsage, `invalid month "2026": want a month such as 2026-11`},
-		{"archive drop --before 2999-01", "", exitFailed, `2999-01 is not over`},
-		{"archive drop --before 2026-03 --dry-run --json", "", exitOK, `"dry_run": true,\n  "months": \[\]`},
+		{"order prune --before 2026-01-31", "", exitUsage, `--export`},
+		{"order prune --before 2026 --export FOLDER", "", exitFailed, `invalid day "2026": want a day such as 2026-01-31`},
+		{"order prune --before 2999-01-01 --export FOLDER", "", exitFailed, `2999-01-01 is less than 92 days ago.*the latest day is 20`},
+		{"order prune --before 2026-01-31 --export FOLDER --dry-run --json", "", exitOK, `"dry_run": true,\n  "files": \[\]`},
+		{"order prune --before 2026-01-31 --export FOLDER", "", exitOK, `^no orders to delete\n$`},
 		{"journal list", "", exitOK, `^no operations\n$`},
-		{"archive drop --before 2026-03", "", exitOK, `^the archive has no orders before 2026-03\n$`},
-		{"journal list", "", exitOK, `User 1.*archive\.drop +archive `},
 		{"backoffice repost --since 2026-11-21T10:00:00+08:00", "", exitOK, `^0 entries`},
 		{"pay reconcile --day 2026-11-21", "", exitFailed, `STAMPEDE_ALIPAY_APP_ID`},
 	})
-	code, _, errOut := runCommand(t, append(environ, "STAMPEDE_ARCHIVE_AFTER=24h"), "checkconfig", "--offline")
-	if code != exitUsage || !strings.Contains(errOut, "STAMPEDE_ARCHIVE_AFTER") || !strings.Contains(errOut, "2208h") {
-		t.Errorf("archive after a day: got code %d, %s; want code %d with 2208h", code, errOut, exitUsage)
+	code, _, errOut := runCommand(t, append(environ, "STAMPEDE_ARCHIVE_AFTER=2208h"), "checkconfig", "--offline")
+	if code != exitUsage || !strings.Contains(errOut, "STAMPEDE_ARCHIVE_AFTER was removed with the archive of orders") {
+		t.Errorf("a removed setting: got code %d, %s; want code %d", code, errOut, exitUsage)
 	}
 }
 

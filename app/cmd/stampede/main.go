@@ -95,7 +95,6 @@ type commands struct {
 	Backoffice  backOffice  `cmd:"" help:"Manage the entries for the back office: paid and refunded orders."`
 	Order       orderCmd    `cmd:"" help:"Search for orders and enter parcels."`
 	Report      reportCmd   `cmd:"" help:"Show the report of a sale."`
-	Archive     archiveCmd  `cmd:"" help:"Show the archive of orders, or delete months of it."`
 	Recover     recoverCmd  `cmd:"" help:"Restore the state of a shop after a store has lost writes."`
 	Dead        dead        `cmd:"" help:"Manage dead letters: orders whose row could not be written."`
 	Login       loginCmd    `cmd:"" help:"Log in at a server, for commands that call it."`

@@ -43,7 +43,7 @@ func TestHelpMatchesTestdata(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{
 		"", "serve", "demo", "migrate", "migrate up", "migrate down", "migrate status", "seed", "status", "audit",
-		"pay", "pay reconcile", "backoffice", "backoffice repost", "archive", "archive status", "archive drop", "dead", "dead list",
+		"pay", "pay reconcile", "backoffice", "backoffice repost", "dead", "dead list",
 		"dead replay", "dead drop", "block", "block add", "block list", "block remove",
 		"user", "user add", "user list", "user show", "user role", "user revoke", "user delete",
 		"login", "logout", "mail", "mail list", "mail retry", "mail drop", "load", "alipay-sim", "token",

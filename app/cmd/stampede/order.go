@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"stampede/app/backoffice"
+	"stampede/app/server"
 	"stampede/app/shop"
 )
 
@@ -15,6 +16,7 @@ type orderCmd struct {
 	List     orderList     `cmd:"" help:"Search for orders of all buyers."`
 	Ship     orderShip     `cmd:"" help:"Enter the parcel of a paid order."`
 	ShipMany orderShipMany `cmd:"" help:"Enter the parcels of a CSV file."`
+	Prune    orderPrune    `cmd:"" help:"Write old settled orders to files and delete them."`
 }
 
 type (
@@ -37,6 +39,13 @@ type (
 		DryRun  bool   `help:"Show the result and change nothing."`
 		Replace bool   `help:"Replace the parcels of orders that have one."`
 		operationFlags
+	}
+	orderPrune struct {
+		Before string `required:"" placeholder:"DAY" help:"Delete orders of sales that closed before this day, for example 2026-01-31."`
+		Export string `required:"" placeholder:"FOLDER" help:"Folder for the files with the deleted orders; a new folder is created."`
+		DryRun bool   `help:"Count the orders, and write and delete nothing."`
+		JSON   bool   `name:"json" help:"Print JSON, for scripts."`
+		actorFlags
 	}
 )
 
@@ -121,6 +130,45 @@ func (c *orderShipMany) Run(e *env) error {
 				fmt.Fprintln(e.out, "this was a dry run: nothing was changed")
 			}
 			return nil
+		})
+	})
+}
+
+func (orderPrune) Help() string {
+	return "The command deletes orders that are settled: finished, cancelled, expired, refused or refunded, without a " +
+		"running refund or unsent message. Their sales closed before the day, have left Redis, and the orders have not " +
+		"changed since. The day must be at least 92 days ago, the period in which Alipay refunds. Before the deletion " +
+		"the command writes one compressed CSV file per month, without personal data, for this user only. The journal " +
+		"gets the checksum of each file; sums per sale, payments and refunds stay, so that audit and reports still " +
+		"balance. Buyers no longer see deleted orders; money that arrives for one is shown as money without an order.\n\n" +
+		"The command opens the database directly: no token of the shop can delete orders. It works in short " +
+		"transactions with pauses; run it when no sale opens. After a crash or an error, the same command continues." +
+		"\n\nExamples:\n\n    stampede order prune --before 2026-01-31 --export orders --dry-run\n" +
+		"    stampede order prune --before 2026-01-31 --export orders"
+}
+
+func (c *orderPrune) Run(e *env) error {
+	actor, err := e.actor(c.actorFlags)
+	if err != nil {
+		return err
+	}
+	actor.DryRun = c.DryRun
+	return e.withToolsAs(actor, func(t *server.Tools) error {
+		p, err := t.PruneOrders(e.ctx, c.Before, c.Export, func(step string) { fmt.Fprintln(e.err, step) })
+		return e.show(c.JSON, err, p, func() error {
+			err := list(e, false, nil, p.Files, listing[backoffice.ExportFile]{
+				none: "no orders to delete", head: "month\torders\tpaid yuan\trefunded yuan\tfile",
+				columns: func(f backoffice.ExportFile) []any {
+					return []any{f.Month, f.Orders, shop.FormatFen(f.PaidFen), shop.FormatFen(f.RefundedFen), f.Name}
+				},
+			})
+			switch {
+			case c.DryRun:
+				fmt.Fprintln(e.out, "this was a dry run: nothing was written or deleted")
+			case len(p.Files) > 0:
+				fmt.Fprintf(e.out, "%d orders deleted\n", p.Deleted)
+			}
+			return err
 		})
 	})
 }

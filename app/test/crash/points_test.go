@@ -25,8 +25,8 @@ func TestDeathAtEachCrashPointLosesNoWork(t *testing.T) {
 				dieDuringRecovery(t, point)
 			case "warm":
 				dieDuringWarmUp(t, point)
-			case "archive":
-				dieDuringArchiving(t, point)
+			case "blank":
+				dieDuringBlanking(t, point)
 			case "pay", "close", "late", "refund", "post":
 				dieDuringPayment(t, flow, point)
 			case "act", "edit", "withdraw", "switch", "notice", "block":

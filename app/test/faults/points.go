@@ -105,10 +105,8 @@ var points = []Point{
 
 	at("post.after-append", before, "Store.MarkSent"), // the message is sent; the outbox row is not marked
 
-	at("archive.after-blank", after, "Store.BlankOrders"), // addresses are deleted; the progress is not stored
-	at("archive.before-move", before, "Store.MoveOrders"),
-	at("archive.after-move", after, "Store.MoveOrders"),
-	at("archive.after-plan", after, "Store.PlanArchive"), // one sale is done, the next one is not
+	at("blank.after-step", after, "Store.BlankOrders"), // addresses are deleted; the progress is not stored
+	at("blank.after-plan", after, "Store.PlanBlank"),   // one sale is done, the next one is not
 }
 
 func at(name string, when side, calls ...string) Point {

@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app/board"
 	"stampede/app/shop"
 	"stampede/app/store"
 )
@@ -108,6 +107,3 @@ func Ready(t testing.TB, addr string) bool {
 	_ = response.Body.Close()
 	return response.StatusCode == http.StatusOK
 }
-
-// NoBacklog reports no waiting reservations in any stream.
-func NoBacklog(context.Context) ([]board.PartitionFigures, error) { return nil, nil }

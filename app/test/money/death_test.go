@@ -103,10 +103,10 @@ var scenarios = map[string]scenario{
 		units:       5,
 		finalStates: stateSet(shop.Refunded),
 	},
-	"late payment, archived": {
+	"late payment, the sale has left Redis": {
 		prepare: func(w *world, n *node, o shop.Order) {
 			payLate(w, n, o)
-			w.archive(n, o)
+			w.closeLongAgo(n, o.Sale)
 		},
 		steps: func(n *node, o shop.Order) {
 			if n.settleNow(o) != nil { // the gateway repeats an unacknowledged notification

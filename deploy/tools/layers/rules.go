@@ -25,11 +25,11 @@ var flows = []string{
 }
 
 // core lists the flows, the database, and the packages that work directly on its rows, in import order.
-var core = append(slices.Clone(flows), "app/store", "app/archive", "app/privacy", "app/backoffice")
+var core = append(slices.Clone(flows), "app/store", "app/privacy", "app/backoffice")
 
 // layers is the import rule: imports point to the left,
 //
-//	flows ← store ← archive ← privacy ← backoffice ← {api, picture, demo, …} ← server ← cmd
+//	flows ← store ← privacy ← backoffice ← {api, picture, demo, …} ← server ← cmd
 //	flows ← {streams, realtime, alipay, mail, webhook, …} ← server
 //	flows ← limits ← {api, account, realtime}
 //

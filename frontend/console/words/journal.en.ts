@@ -13,7 +13,7 @@ export const journalEn = {
     'user.role': 'Role changed',
     'user.revoke': 'Account logged out',
     'user.delete': 'Account deleted',
-    'archive.drop': 'Archive month dropped',
+    'order.prune': 'Old orders deleted',
     'backoffice.repost': 'Postings resent',
     'sale.challenge': 'Challenge changed',
     'sale.create': 'Sale created',

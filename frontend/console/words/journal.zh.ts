@@ -14,7 +14,7 @@ export const journalZh: typeof journalEn = {
     'user.role': '更改角色',
     'user.revoke': '退出账号登录',
     'user.delete': '删除账号',
-    'archive.drop': '删除归档月份',
+    'order.prune': '删除旧订单',
     'backoffice.repost': '重新推送',
     'sale.challenge': '更改验证方式',
     'sale.create': '新建活动',

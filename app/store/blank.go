@@ -8,18 +8,19 @@ import (
 	"stampede/app/shop"
 )
 
-// SalesToBlank lists sales that closed before the given instant, have left Redis, and may have personal data.
-func (s *Store) SalesToBlank(ctx context.Context, now, closedBefore shop.Millis, limit int) ([]shop.ID, error) {
-	return s.salesDue(ctx, blankTask, now, closedBefore, limit)
+// SalesToBlank lists sales that closed before the given instant, may have personal data, and are due for a check. It
+// lists only sales that have left Redis permanently: none of their reservations can become a row.
+func (s *Store) SalesToBlank(
+	ctx context.Context, now, closedBefore shop.Millis, limit int,
+) (sales []shop.ID, err error) {
+	err = s.db.NewSelect().Model((*saleRow)(nil)).ForceIndex("sales_blank").Column("s.id").
+		Where("s.blank_at <= ?", now).Where("s.closes_at < ?", closedBefore).Where("s.retired_at > 0").
+		OrderExpr("s.blank_at, s.closes_at, s.id").Limit(int64(limit)).Scan(ctx, &sales)
+	return sales, wrap("list sales with personal data", err)
 }
 
 // personalCondition matches orders with personal data: an address, or a tracking number, which leads to the address.
 const personalCondition = "(o.address IS NOT NULL OR o.tracking <> '')"
-
-var blankTask = saleTask{"blank_at", "sales_blank", "EXISTS (SELECT 1 FROM orders" + personalOfSaleCondition +
-	" OR EXISTS (SELECT 1 FROM orders_archive" + personalOfSaleCondition}
-
-const personalOfSaleCondition = " AS o WHERE o.sale_id = ?0 AND " + personalCondition + ")"
 
 // blankableCondition matches orders whose goods and money no longer move. A cancelled or expired order may still be
 // paid late, and then shipped, until the gateway reports its final state.
@@ -27,16 +28,16 @@ const blankableCondition = "(o.state IN ('finished', 'refused', 'refunded')" +
 	" OR (o.state IN ('cancelled', 'expired') AND o.trade_no = ''" +
 	" AND NOT EXISTS (SELECT 1 FROM trades t WHERE t.order_id = o.id AND t.check_at IS NOT NULL)))"
 
-// BlankOrders removes personal data from the next settled orders of a sale with an id above after, in both tables and
-// in their shipments and refunds, in one transaction. It returns the last id, or 0 at the end.
+// BlankOrders removes personal data from the next settled orders of a sale with an id above after, and from their
+// shipments and refunds, in one transaction. It returns the last id, or 0 at the end.
 func (s *Store) BlankOrders(
 	ctx context.Context, sale, after shop.ID, limit int,
 ) (blanked int64, last shop.ID, err error) {
 	return s.blank(ctx, "sale_id", sale, after, limit)
 }
 
-// BlankAddresses removes personal data from the settled orders of a user, in both tables. blanked is the number of
-// changed orders; remaining is the number of orders that still have personal data.
+// BlankAddresses removes personal data from the settled orders of a user. blanked is the number of changed orders;
+// remaining is the number of orders that still have personal data.
 func (s *Store) BlankAddresses(ctx context.Context, user shop.ID) (blanked, remaining int64, err error) {
 	for after := shop.ID(0); ; {
 		n, last, err := s.blank(ctx, "user_id", user, after, idsAtOnce)
@@ -53,33 +54,24 @@ func (s *Store) BlankAddresses(ctx context.Context, user shop.ID) (blanked, rema
 	return blanked, remaining, wrap("count orders of user "+user.String()+" with personal data", err)
 }
 
-// blank removes personal data from the next orders of a sale or a user, in both tables, and from their shipments and
-// refunds. Orders outside the archive are found before any lock, so that the lock of an order never waits for the lock
-// of a trade. The UPDATE checks their state again. The table `orders` is updated first: an order that is moved
-// meanwhile is then found in the archive.
+// blank removes personal data from the next orders of a sale or a user, and from their shipments and refunds. The
+// orders are found before any lock, so that the lock of an order never waits for the lock of a trade. The UPDATE checks
+// their state again.
 func (s *Store) blank(
 	ctx context.Context, column string, id, after shop.ID, limit int,
 ) (blanked int64, last shop.ID, err error) {
 	action := "remove personal data of " + column + " " + id.String()
-	const part = "SELECT * FROM (SELECT o.id FROM ? AS o WHERE o.? = ? AND o.id > ? AND " + personalCondition
 	var ids []shop.ID
-	err = s.db.NewRaw(part+" AND "+blankableCondition+" ORDER BY o.id LIMIT ?) AS live UNION ALL "+part+
-		" ORDER BY o.id LIMIT ?) AS archived ORDER BY id LIMIT ?",
-		bun.Ident("orders"), bun.Ident(column), id, after, limit,
-		bun.Ident("orders_archive"), bun.Ident(column), id, after, limit, limit).Scan(ctx, &ids)
+	err = s.db.NewRaw("SELECT o.id FROM orders AS o WHERE o.? = ? AND o.id > ? AND "+personalCondition+" AND "+
+		blankableCondition+" ORDER BY o.id LIMIT ?", bun.Ident(column), id, after, limit).Scan(ctx, &ids)
 	if err != nil || len(ids) == 0 {
 		return 0, 0, wrap(action, err)
 	}
-	blanked, err = inTx(ctx, s, action, func(tx bun.Conn) (n int64, _ error) {
-		for _, update := range []string{
-			"orders SET address = NULL, tracking = '', " + keepChangedAt +
-				" WHERE state IN ('finished', 'refused', 'refunded', 'cancelled', 'expired') AND id IN (?)",
-			"orders_archive SET address = NULL, tracking = '', " + keepChangedAt + " WHERE id IN (?)",
-		} {
-			matched, err := exec(ctx, tx, "UPDATE "+update, bun.List(ids))
-			if n += matched; err != nil {
-				return n, err
-			}
+	blanked, err = inTx(ctx, s, action, func(tx bun.Conn) (int64, error) {
+		n, err := exec(ctx, tx, "UPDATE orders SET address = NULL, tracking = '', "+keepChangedAt+
+			" WHERE state IN ('finished', 'refused', 'refunded', 'cancelled', 'expired') AND id IN (?)", bun.List(ids))
+		if err != nil {
+			return 0, err
 		}
 		return n, blankRelated(ctx, tx, ids)
 	})
@@ -102,7 +94,26 @@ func blankRelated(ctx context.Context, tx bun.Conn, orders []shop.ID) error {
 // PlanBlank sets the next check of a sale, or none if it has no personal data. remaining reports whether some
 // personal data remains.
 func (s *Store) PlanBlank(ctx context.Context, sale shop.ID, next shop.Millis) (remaining bool, err error) {
-	return s.planSale(ctx, blankTask, sale, next)
+	err = s.inTx(ctx, "plan the next check of sale "+sale.String()+" for personal data", func(tx bun.Conn) error {
+		err := tx.NewRaw("SELECT EXISTS (SELECT 1 FROM orders AS o WHERE o.sale_id = ? AND "+personalCondition+")", sale).
+			Scan(ctx, &remaining)
+		if err != nil {
+			return err
+		}
+		at := &next
+		if !remaining {
+			at = nil
+		}
+		return execMatching(ctx, tx, 1, "plan the next check", "UPDATE sales SET blank_at = ? WHERE id = ?", at, sale)
+	})
+	return remaining, err
+}
+
+// OpensBetween reports whether a sale opens at or after the first instant and before the second.
+func (s *Store) OpensBetween(ctx context.Context, from, to shop.Millis) (opens bool, err error) {
+	opens, err = s.db.NewSelect().TableExpr("sales").Column("id").Where("opens_at >= ? AND opens_at < ?", from, to).
+		Where("archived_at = 0").Exists(ctx)
+	return opens, wrap("find sales that open", err)
 }
 
 // DeleteGuestAddresses deletes addresses of guests that were entered before the given instant: the tokens of these

@@ -10,10 +10,10 @@ import (
 	"stampede/app/test/kit"
 )
 
-// dieDuringArchiving kills a process while it blanks or moves orders of sales that closed long ago. Each order must be
-// in one of the two tables. The next process completes the work.
-func dieDuringArchiving(t *testing.T, point string) {
-	w := newWorld(t, "STAMPEDE_ARCHIVE_AFTER=2208h", "STAMPEDE_PERSONAL_DATA_AFTER=48h")
+// dieDuringBlanking kills a process while it removes the personal data of sales that closed long ago. The next process
+// completes the work, and nothing else of the orders changes.
+func dieDuringBlanking(t *testing.T, point string) {
+	w := newWorld(t, "STAMPEDE_PERSONAL_DATA_AFTER=48h")
 	w.twoSales()
 	w.addBuyers(20)
 	n := w.start()
@@ -23,21 +23,14 @@ func dieDuringArchiving(t *testing.T, point string) {
 	w.ageSales()
 	n.Kill()
 	before := w.allOrderRows()
-	pass := 1
-	if point == "archive.after-blank" || point == "archive.after-plan" {
-		pass = w.randomExecution(2) // the first or the second sale
-	}
-	w.launch(w.crashAt(point, pass)).waitDeath(point)
+	w.launch(w.crashAt(point, w.randomExecution(2))).waitDeath(point) // the first or the second sale
 	w.requireUnchanged(before, w.allOrderRows())
 	w.audit()
-	w.awaitArchived(0)
+	w.awaitBlanked()
 	w.requireUnchanged(before, w.allOrderRows())
 	w.audit()
-	if live := w.count("SELECT COUNT(*) FROM orders"); live != 0 {
-		t.Errorf("%d orders were not archived, want 0", live)
-	}
-	if published := w.count("SELECT COUNT(*) FROM orders_archive WHERE tracking <> ''"); published != 0 {
-		t.Errorf("%d archived orders contain personal data, want 0", published)
+	if left := w.count("SELECT COUNT(*) FROM orders WHERE tracking <> ''"); left != 0 {
+		t.Errorf("%d orders contain personal data, want 0", left)
 	}
 }
 
@@ -66,12 +59,11 @@ func (w *world) ageSales() {
 	exec("UPDATE orders SET tracking = 'SF1', changed_at = '2020-01-02'")
 }
 
-// allOrderRows reads the orders of both tables without the columns that blanking clears.
+// allOrderRows reads all orders without the columns that blanking clears.
 func (w *world) allOrderRows() (rows []string) {
 	w.t.Helper()
-	const columns = "SELECT CONCAT_WS(' ', id, sale_id, user_id, qty, state, rev, ticket, reason, changed_at) AS line"
-	found, err := w.db.QueryContext(kit.Context(w.t), columns+" FROM orders UNION ALL "+columns+
-		" FROM orders_archive ORDER BY line")
+	found, err := w.db.QueryContext(kit.Context(w.t), "SELECT CONCAT_WS(' ', id, sale_id, user_id, qty, state, rev, ticket,"+
+		" reason, changed_at) AS line FROM orders ORDER BY line")
 	w.must(err)
 	defer func() { _ = found.Close() }()
 	for found.Next() {
@@ -83,7 +75,7 @@ func (w *world) allOrderRows() (rows []string) {
 	return rows
 }
 
-// requireUnchanged requires that each order is unchanged and in one of the tables (I1).
+// requireUnchanged requires that the orders are unchanged (I1).
 func (w *world) requireUnchanged(before, now []string) {
 	w.t.Helper()
 	if len(before) == 0 || strings.Join(before, "\n") != strings.Join(now, "\n") {
@@ -92,14 +84,13 @@ func (w *world) requireUnchanged(before, now []string) {
 	}
 }
 
-// awaitArchived starts a node and waits until at most left orders remain in the live table and no sale is due.
-func (w *world) awaitArchived(left int64) {
+// awaitBlanked starts a node and waits until no sale is due.
+func (w *world) awaitBlanked() {
 	w.t.Helper()
 	n := w.start()
 	kit.Eventually(w.t, settleTimeout, func() (bool, string) {
-		live := w.count("SELECT COUNT(*) FROM orders")
-		due := w.count("SELECT COUNT(*) FROM sales WHERE archive_at IS NOT NULL OR blank_at IS NOT NULL")
-		return live == left && due == 0, fmt.Sprintf("%d orders are not archived, %d sales are due\n%s", live, due, n.Tail())
+		due := w.count("SELECT COUNT(*) FROM sales WHERE blank_at IS NOT NULL")
+		return due == 0, fmt.Sprintf("%d sales are due\n%s", due, n.Tail())
 	})
 	n.Kill()
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"stampede/app/payment"
+	"stampede/app/privacy"
 	"stampede/app/shop"
 	"stampede/app/store"
 )
@@ -14,8 +15,7 @@ import (
 func (h *testShop) wantNoPersonalData(where string) {
 	h.t.Helper()
 	for _, query := range []string{
-		"SELECT COALESCE(address, '') FROM orders", "SELECT COALESCE(address, '') FROM orders_archive",
-		"SELECT tracking FROM orders", "SELECT tracking FROM orders_archive", "SELECT tracking FROM shipments",
+		"SELECT COALESCE(address, '') FROM orders", "SELECT tracking FROM orders", "SELECT tracking FROM shipments",
 		"SELECT reason FROM refunds", "SELECT text FROM addresses",
 	} {
 		var texts []string
@@ -42,9 +42,9 @@ func (h *testShop) blankAll(sale shop.ID, limit int) (blanked int64) {
 	}
 }
 
-// Personal data is removed from orders in both tables, and from their shipments and refunds, in steps of any size.
-// Unfinished orders keep their personal data until they end.
-func TestPersonalDataIsBlankedInBothTables(t *testing.T) {
+// Personal data is removed from orders, and from their shipments and refunds, in steps of any size. Unfinished orders
+// keep their personal data until they end.
+func TestPersonalDataIsBlanked(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 50)
 		sale := h.sales[0]
@@ -53,18 +53,11 @@ func TestPersonalDataIsBlankedInBothTables(t *testing.T) {
 			h.refunded(sale)
 			h.cancelled(sale)
 		}
-		h.clearPending()
-		h.closeLongAgo(sale)
-		if moved := h.archive(sale, 100); moved != 9 {
-			t.Fatalf("moved %d orders, want 9", moved)
-		}
-		for range 3 {
-			h.finished(sale)
-		}
 		waiting := h.paid(sale, 1)
-		h.clearPending()
-		if blanked := h.blankAll(sale, 2); blanked != 12 {
-			t.Errorf("got %d blanked orders, want 12", blanked)
+		h.settleAll()
+		h.closeLongAgo(sale)
+		if blanked := h.blankAll(sale, 2); blanked != 9 {
+			t.Errorf("got %d blanked orders, want 9", blanked)
 		}
 		if o := h.read(waiting.ID); o.Address == nil {
 			t.Error("an order that is to be shipped has lost its address")
@@ -75,7 +68,7 @@ func TestPersonalDataIsBlankedInBothTables(t *testing.T) {
 		h.ship(shippingOptions, parcel(waiting.ID))
 		_, _, err := h.ConfirmReceipt(h.ctx, waiting.ID, waiting.User, opens+90)
 		h.must(err)
-		h.clearPending()
+		h.settleAll()
 		if blanked := h.blankAll(sale, 2); blanked != 1 {
 			t.Errorf("after the last order finished: got %d blanked orders, want 1", blanked)
 		}
@@ -86,13 +79,13 @@ func TestPersonalDataIsBlankedInBothTables(t *testing.T) {
 		if again := h.blankAll(sale, 2); again != 0 {
 			t.Errorf("blanked %d orders again, want 0", again)
 		}
-		h.wantTaken(sale, 10)
+		h.wantTaken(sale, 7)
 	})
 }
 
-// The erasure of a user removes the same personal data from both tables and from shipments and refunds; orders of other
-// users keep their data.
-func TestErasureBlanksBothTables(t *testing.T) {
+// The erasure of a user removes the same personal data from orders, shipments and refunds; orders of other users keep
+// their data.
+func TestErasureBlanksAllOrders(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 20, 20)
 		user := nextID()
@@ -116,11 +109,8 @@ func TestErasureBlanksBothTables(t *testing.T) {
 		h.must(errOf(h.DecideRefund(h.ctx, payment.RefundDecision{Order: sent.ID, By: 7, Approved: true, At: opens})))
 		h.must(errOf(h.FinishRefund(h.ctx, sent.ID, opens)))
 		waiting := giveToUser(h.paid(h.sales[0], 1))
-		h.clearPending()
+		h.settleAll()
 		h.closeLongAgo(h.sales[1])
-		if moved := h.archive(h.sales[1], 10); moved != 3 {
-			t.Fatalf("moved %d orders, want 3", moved)
-		}
 		h.must(h.Erase(h.ctx, user, nil, opens, opens))
 		blanked, remaining, err := h.BlankAddresses(h.ctx, user)
 		h.must(err)
@@ -131,7 +121,7 @@ func TestErasureBlanksBothTables(t *testing.T) {
 		h.ship(shippingOptions, parcel(waiting.ID))
 		_, _, err = h.ConfirmReceipt(h.ctx, waiting.ID, user, opens+90)
 		h.must(err)
-		h.clearPending()
+		h.settleAll()
 		if blanked, remaining, err = h.BlankAddresses(h.ctx, user); err != nil || blanked != 1 || remaining != 0 {
 			t.Errorf("after the receipt: blanked %d orders, %d left (%v); want 1 and 0", blanked, remaining, err)
 		}
@@ -170,6 +160,67 @@ func TestOldGuestAddressesAreDeleted(t *testing.T) {
 		}
 		if deleted != 3 || h.countRows("addresses") != 2 {
 			t.Errorf("deleted %d addresses, %d left; want 3 and 2", deleted, h.countRows("addresses"))
+		}
+	})
+}
+
+// The job is killed at each of its queries; the next run continues.
+func TestBlankerContinuesAfterEachCrash(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		d := &queryKiller{}
+		s.HookQueries(d)
+		h := newShop(t, s, 50, 50)
+		for _, sale := range h.sales {
+			h.finished(sale)
+			h.refunded(sale)
+			h.cancelled(sale)
+		}
+		h.settleAll()
+		for _, sale := range h.sales {
+			h.closeLongAgo(sale)
+		}
+		job, killed := &privacy.BlankerJob{Store: s, After: privacy.MinAge}, 0
+		d.killAtEach(h, job.RunOnce, func(killedAt string, err error) {
+			if killedAt == "" {
+				h.must(err)
+				return
+			}
+			killed++
+			h.wantTaken(h.sales[0], 2)
+		})
+		if killed < 5 || job.Counts.Orders.Load() < 6 {
+			t.Errorf("killed %d times, %d blanked orders", killed, job.Counts.Orders.Load())
+		}
+		h.wantNoPersonalData("after all runs")
+		if sales := val(h.SalesToBlank(h.ctx, h.clock().At.Add(365*24*time.Hour), h.clock().At, 10))(t); len(sales) != 0 {
+			t.Errorf("the sales %v are checked again, want none", sales)
+		}
+	})
+}
+
+// Nothing is removed shortly before or after an opening, from a sale in Redis, or if the age is 0.
+func TestBlankerPausesAroundOpenings(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 50, 50, 50)
+		o, loaded := h.finished(h.sales[0]), h.finished(h.sales[2])
+		h.settleAll()
+		h.closeLongAgo(h.sales[0])
+		h.must(errOf(h.DB().ExecContext(h.ctx, "UPDATE sales SET closes_at = ? WHERE id = ?", closedAt, h.sales[2])))
+		run := func(after time.Duration, opens shop.Millis, kept bool) {
+			t.Helper()
+			h.must(errOf(h.DB().ExecContext(h.ctx, "UPDATE sales SET opens_at = ? WHERE id = ?", opens, h.sales[1])))
+			h.must((&privacy.BlankerJob{Store: s, After: after}).RunOnce(h.ctx))
+			if got := h.read(o.ID).Address != nil; got != kept {
+				t.Errorf("after %v, opening at %d: the address is kept: %v, want %v", after, opens, got, kept)
+			}
+		}
+		now := h.clock().At
+		run(0, closedAt, true)
+		run(privacy.MinAge, now.Add(time.Minute), true)
+		run(privacy.MinAge, now.Add(-time.Minute), true)
+		run(privacy.MinAge, closedAt, false)
+		if h.read(loaded.ID).Address == nil {
+			t.Error("an order of a sale in Redis lost its address")
 		}
 	})
 }
