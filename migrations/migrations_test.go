@@ -69,7 +69,7 @@ func TestUpAndDownCanBeRepeated(t *testing.T) {
 			if again, err := migrations.Up(ctx, s.DB()); err != nil || len(again) != 0 {
 				t.Errorf("up again applied %v (%v)", again, err)
 			}
-			if _, err := s.Version(ctx); err != nil {
+			if _, err := s.Catalogue().Version(ctx); err != nil {
 				t.Errorf("the schema is not usable: %v", err)
 			}
 			down, err := migrations.Down(ctx, s.DB())

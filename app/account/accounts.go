@@ -85,7 +85,7 @@ func (a *Accounts) mint() (shop.ID, error) {
 
 // userOf reads the account of an e-mail address. known is false if it does not exist.
 func (a *Accounts) userOf(ctx context.Context, email string) (u shop.User, known bool, err error) {
-	u, err = a.Store.UserByEmail(ctx, email)
+	u, err = a.Store.Accounts().UserByEmail(ctx, email)
 	if errors.Is(err, shop.ErrNoRow) {
 		return shop.User{}, false, nil
 	}
@@ -123,7 +123,7 @@ func (a *Accounts) newMailToken(user shop.ID, kind shop.MailTokenKind) (string, 
 // mailNewLink sends another link to the user, unless the account has changed since it was read.
 func (a *Accounts) mailNewLink(ctx context.Context, u *shop.User, kind shop.MailTokenKind) error {
 	secret, token := a.newMailToken(u.ID, kind)
-	err := a.Store.AddMailToken(ctx, token, u)
+	err := a.Store.Accounts().AddMailToken(ctx, token, u)
 	if errors.Is(err, shop.ErrNoRow) {
 		return nil
 	}

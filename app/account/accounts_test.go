@@ -309,17 +309,17 @@ func TestPasswordTriesWithAccessTokenAreLimited(t *testing.T) {
 func TestLoginFailsIfAccountChanges(t *testing.T) {
 	onBoth(t, func(w *world) {
 		for what, change := range map[string]func(u shop.User) error{
-			"password": func(u shop.User) error { return w.store.SetPassword(w.ctx, u.ID, u.Password, "$new", 0) },
-			"role":     func(u shop.User) error { return w.store.SetRole(w.ctx, u.ID, shop.Operator) },
-			"deletion": func(u shop.User) error { return w.store.Erase(w.ctx, u.ID, nil, w.now(), w.now()) },
+			"password": func(u shop.User) error { return w.store.Accounts().SetPassword(w.ctx, u.ID, u.Password, "$new", 0) },
+			"role":     func(u shop.User) error { return w.store.Accounts().SetRole(w.ctx, u.ID, shop.Operator) },
+			"deletion": func(u shop.User) error { return w.store.PersonalData().Erase(w.ctx, u.ID, nil, w.now(), w.now()) },
 		} {
 			email := w.account()
-			u, err := w.store.UserByEmail(w.ctx, email)
+			u, err := w.store.Accounts().UserByEmail(w.ctx, email)
 			w.must(err)
 			w.store.WrapTransaction = faults.Transactions(func(_ context.Context, name string,
 				call func() error,
 			) error {
-				if name == "Store.AddDevice" {
+				if name == "Sessions.AddDevice" {
 					w.must(change(u))
 				}
 				return call()
@@ -327,7 +327,7 @@ func TestLoginFailsIfAccountChanges(t *testing.T) {
 			_, err = w.LogIn(w.ctx, LogIn{Email: email, Password: goodPassword})
 			w.store.WrapTransaction = nil
 			w.wantCode("a login during a change: "+what, err, shop.Unauthorized)
-			if live, err := w.store.DevicesOf(w.ctx, u.ID, w.now()); err != nil || len(live) != 0 {
+			if live, err := w.store.Sessions().DevicesOf(w.ctx, u.ID, w.now()); err != nil || len(live) != 0 {
 				w.t.Errorf("%s: got logins %+v, %v, want none", what, live, err)
 			}
 		}

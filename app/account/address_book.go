@@ -19,7 +19,7 @@ type AddressBook struct {
 
 // Addresses lists the addresses of a user, the default first.
 func (b *AddressBook) Addresses(ctx context.Context, user shop.ID) ([]shop.SavedAddress, error) {
-	all, err := b.Store.AddressesOf(ctx, user)
+	all, err := b.Store.Addresses().AddressesOf(ctx, user)
 	return all, shop.Unavailable("the address book", err)
 }
 
@@ -34,7 +34,7 @@ func (b *AddressBook) AddAddress(ctx context.Context, user shop.ID, a shop.Saved
 		return shop.SavedAddress{}, shop.Unavailable("the address book", err)
 	}
 	a.ID = id
-	saved, err := b.Store.AddAddress(ctx, user, a, maxAddresses)
+	saved, err := b.Store.Addresses().AddAddress(ctx, user, a, maxAddresses)
 	if errors.Is(err, shop.ErrNoRow) {
 		return shop.SavedAddress{}, shop.Fail(shop.Conflict, "the address book is full: remove an address first")
 	}
@@ -46,13 +46,13 @@ func (b *AddressBook) ChangeAddress(ctx context.Context, user shop.ID, a shop.Sa
 	if err := a.Clean(); err != nil {
 		return shop.SavedAddress{}, err
 	}
-	saved, err := b.Store.ChangeAddress(ctx, user, a)
+	saved, err := b.Store.Addresses().ChangeAddress(ctx, user, a)
 	return saved, addressError(err)
 }
 
 // RemoveAddress deletes an entry. NotFound: no such entry.
 func (b *AddressBook) RemoveAddress(ctx context.Context, user, id shop.ID) error {
-	return addressError(b.Store.RemoveAddress(ctx, user, id))
+	return addressError(b.Store.Addresses().RemoveAddress(ctx, user, id))
 }
 
 func addressError(err error) error {

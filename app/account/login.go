@@ -48,7 +48,7 @@ func (a *Accounts) LogIn(ctx context.Context, l LogIn) (Session, error) {
 			"the e-mail is not confirmed: open the link in the e-mail that was just sent")
 	}
 	guest := unboundGuest(&l.Guest)
-	u.ID, err = a.Store.FirstLogIn(ctx, &u, guest, guestHash(u.ID, guest))
+	u.ID, err = a.Store.Accounts().FirstLogIn(ctx, &u, guest, guestHash(u.ID, guest))
 	if errors.Is(err, shop.ErrNoRow) { // the account has changed since its password was verified
 		return Session{}, errCredentials()
 	}
@@ -113,7 +113,7 @@ func failureCounterKeys(email string, addr netip.Addr) (keys []string, threshold
 // would give access without the password.
 func (a *Accounts) openLogin(ctx context.Context, u *shop.User, name string) (Session, error) {
 	now := a.Now()
-	if err := a.Store.Revoke(ctx, []shop.ID{u.ID}, now.Add(MaxLife+leeway)); err != nil {
+	if err := a.Store.Sessions().Revoke(ctx, []shop.ID{u.ID}, now.Add(MaxLife+leeway)); err != nil {
 		return Session{}, shop.Unavailable("logins", err)
 	}
 	defer a.readRevocationsNow(ctx)
@@ -126,7 +126,7 @@ func (a *Accounts) openLogin(ctx context.Context, u *shop.User, name string) (Se
 		ID: id, User: u.ID, Name: deviceName(name), RefreshHash: hashOf(secret),
 		RotatedAt: now, CreatedAt: now, LastSeenAt: now, ExpiresAt: now.Add(refreshLife),
 	}
-	err = a.Store.AddDevice(ctx, d, u)
+	err = a.Store.Sessions().AddDevice(ctx, d, u)
 	if errors.Is(err, shop.ErrNoRow) { // password, role or state changed during the login
 		return Session{}, errCredentials()
 	}

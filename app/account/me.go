@@ -47,7 +47,7 @@ func (a *Accounts) EditMe(ctx context.Context, who shop.Identity, e MeEdit) (Me,
 			return Me{}, err
 		}
 	}
-	if err := a.Store.EditUser(ctx, u.ID, e.Name, e.Lang); err != nil {
+	if err := a.Store.Accounts().EditUser(ctx, u.ID, e.Name, e.Lang); err != nil {
 		return Me{}, shop.Unavailable("accounts", err)
 	}
 	return a.Me(ctx, who)
@@ -78,7 +78,7 @@ func (a *Accounts) ChangePassword(ctx context.Context, who shop.Identity, c Pass
 	if err != nil {
 		return err
 	}
-	err = a.Store.SetPassword(ctx, u.ID, u.Password, hash, who.Device)
+	err = a.Store.Accounts().SetPassword(ctx, u.ID, u.Password, hash, who.Device)
 	if errors.Is(err, shop.ErrNoRow) {
 		return shop.Fail(shop.Conflict, "another device has just changed the password")
 	}
@@ -118,7 +118,7 @@ func (a *Accounts) MyDevices(ctx context.Context, who shop.Identity) ([]MyDevice
 	if err != nil {
 		return nil, err
 	}
-	found, err := a.Store.DevicesOf(ctx, u.ID, a.Now())
+	found, err := a.Store.Sessions().DevicesOf(ctx, u.ID, a.Now())
 	if err != nil {
 		return nil, shop.Unavailable("logins", err)
 	}
@@ -138,7 +138,7 @@ func (a *Accounts) RemoveDevice(ctx context.Context, who shop.Identity, device s
 	if err != nil {
 		return err
 	}
-	err = a.Store.RevokeDevice(ctx, u.ID, device)
+	err = a.Store.Sessions().RevokeDevice(ctx, u.ID, device)
 	if errors.Is(err, shop.ErrNoRow) {
 		return shop.Fail(shop.NotFound, "no such device")
 	}

@@ -57,7 +57,7 @@ func (a *Accounts) Register(ctx context.Context, r Registration) error {
 		})
 	}
 	u.Name = cmp.Or(u.Name, guestName(cmp.Or(guest, u.ID)))
-	err = a.Store.Register(ctx, u, tokens...)
+	err = a.Store.Accounts().Register(ctx, u, tokens...)
 	if errors.Is(err, shop.ErrTaken) {
 		return a.mailAlreadyRegistered(ctx, email)
 	}
@@ -118,7 +118,7 @@ func (a *Accounts) Activate(ctx context.Context, n Activation) (string, error) {
 		return "", errLink()
 	}
 	hash := hashOf(n.Token)
-	u, err := a.Store.CheckMailToken(ctx, hash, shop.TokenActivate, a.Now())
+	u, err := a.Store.Accounts().CheckMailToken(ctx, hash, shop.TokenActivate, a.Now())
 	if err != nil {
 		return "", linkError(err)
 	}
@@ -138,7 +138,7 @@ func (a *Accounts) Activate(ctx context.Context, n Activation) (string, error) {
 	case !match:
 		return "", shop.Fail(shop.Forbidden, "the password is wrong")
 	}
-	u, err = a.Store.Activate(ctx, hash, u.Password, a.Now())
+	u, err = a.Store.Accounts().Activate(ctx, hash, u.Password, a.Now())
 	return u.Email, linkError(err)
 }
 
@@ -147,7 +147,7 @@ func (a *Accounts) Unregister(ctx context.Context, secret string) error {
 	if !looksLikeSecret(secret) {
 		return errLink()
 	}
-	return linkError(a.Store.Unregister(ctx, hashOf(secret), a.Now()))
+	return linkError(a.Store.Accounts().Unregister(ctx, hashOf(secret), a.Now()))
 }
 
 // RequestReset e-mails a link that sets a new password, or the activation link if the account is pending. The response
@@ -181,7 +181,7 @@ func (a *Accounts) Reset(ctx context.Context, n NewPassword) error {
 	if err := CheckPassword(n.Password, ""); err != nil {
 		return err
 	}
-	u, err := a.Store.CheckMailToken(ctx, hashOf(n.Token), shop.TokenReset, a.Now())
+	u, err := a.Store.Accounts().CheckMailToken(ctx, hashOf(n.Token), shop.TokenReset, a.Now())
 	if err != nil {
 		return linkError(err)
 	}
@@ -194,7 +194,7 @@ func (a *Accounts) Reset(ctx context.Context, n NewPassword) error {
 	if err != nil {
 		return err
 	}
-	if _, err = a.Store.Reset(ctx, hashOf(n.Token), hash, a.Now()); err != nil {
+	if _, err = a.Store.Accounts().Reset(ctx, hashOf(n.Token), hash, a.Now()); err != nil {
 		return linkError(err)
 	}
 	a.readRevocationsNow(ctx)
@@ -242,9 +242,9 @@ func (a *Accounts) Add(ctx context.Context, actor journal.Actor, n NewUser) (sho
 	u.CreatedAt, u.ActivatedAt = a.Now(), a.Now()
 	secret, token := a.newMailToken(u.ID, shop.TokenReset)
 	done, err := a.Store.RunOperation(ctx, actor, func(tx *store.Store) (journal.Operation, error) {
-		err := tx.AddUser(ctx, u)
+		err := tx.Accounts().AddUser(ctx, u)
 		if err == nil && n.Password == "" {
-			err = tx.AddMailToken(ctx, token, &u)
+			err = tx.Accounts().AddMailToken(ctx, token, &u)
 		}
 		after := map[string]any{"role": u.Role, "state": u.State}
 		return journal.Operation{Kind: "user.add", Object: "user:" + u.ID.String(), After: after, Result: u.ID}, err

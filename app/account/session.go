@@ -72,7 +72,7 @@ func (a *Accounts) rotate(ctx context.Context, id shop.ID, secret, client string
 		rotated.RefreshHash, rotated.PreviousHash, rotated.RotatedAt = hashOf(next), previous, now
 		rotated.LastSeenAt = max(d.LastSeenAt, now-now%shop.Millis(lastSeenStep.Milliseconds()))
 		rotated.ExpiresAt = rotated.LastSeenAt.Add(refreshLife)
-		done, err := a.Store.RotateDevice(ctx, rotated, d.RefreshHash)
+		done, err := a.Store.Sessions().RotateDevice(ctx, rotated, d.RefreshHash)
 		if err != nil {
 			return shop.User{}, "", shop.Unavailable("logins", err)
 		}
@@ -84,7 +84,7 @@ func (a *Accounts) rotate(ctx context.Context, id shop.ID, secret, client string
 		}
 	}
 	if d.PreviousHash == previous && a.Now().Sub(d.RotatedAt) < reissueWindow {
-		done, err := a.Store.ReissueDevice(ctx, id, previous)
+		done, err := a.Store.Sessions().ReissueDevice(ctx, id, previous)
 		if err != nil {
 			return shop.User{}, "", shop.Unavailable("logins", err)
 		}
@@ -98,7 +98,7 @@ func (a *Accounts) rotate(ctx context.Context, id shop.ID, secret, client string
 // endReusedLogin ends a login whose old token was used.
 func (a *Accounts) endReusedLogin(ctx context.Context, d *shop.Device) error {
 	slog.WarnContext(ctx, "an old refresh token was used again; its login is ended", "user", d.User, "device", d.ID)
-	if err := a.Store.RevokeDevice(ctx, d.User, d.ID); err != nil {
+	if err := a.Store.Sessions().RevokeDevice(ctx, d.User, d.ID); err != nil {
 		return shop.Unavailable("logins", err)
 	}
 	a.readRevocationsNow(ctx)
@@ -107,7 +107,7 @@ func (a *Accounts) endReusedLogin(ctx context.Context, d *shop.Device) error {
 
 // validDevice reads a device that is neither revoked nor expired.
 func (a *Accounts) validDevice(ctx context.Context, id shop.ID) (shop.Device, error) {
-	d, err := a.Store.Device(ctx, id)
+	d, err := a.Store.Sessions().Device(ctx, id)
 	switch {
 	case errors.Is(err, shop.ErrNoRow):
 		return d, errLoginEnded()
@@ -120,7 +120,7 @@ func (a *Accounts) validDevice(ctx context.Context, id shop.ID) (shop.Device, er
 }
 
 func (a *Accounts) activeUser(ctx context.Context, id shop.ID) (shop.User, error) {
-	u, err := a.Store.UserByID(ctx, id)
+	u, err := a.Store.Accounts().UserByID(ctx, id)
 	switch {
 	case errors.Is(err, shop.ErrNoRow), err == nil && u.State != shop.UserActive:
 		return u, errLoginEnded()
@@ -139,7 +139,7 @@ func (a *Accounts) LogOut(ctx context.Context, o LogOut) error {
 		if !ok {
 			return shop.Fail(shop.Unauthorized, "this is not a refresh token")
 		}
-		d, err := a.Store.Device(ctx, id)
+		d, err := a.Store.Sessions().Device(ctx, id)
 		if errors.Is(err, shop.ErrNoRow) || err == nil && d.RevokedAt != 0 {
 			return nil // already logged out
 		}
@@ -161,12 +161,12 @@ func (a *Accounts) LogOut(ctx context.Context, o LogOut) error {
 func (a *Accounts) revokeLogin(ctx context.Context, who *shop.Identity, everywhere bool) error {
 	switch {
 	case who.Device == 0:
-		return a.Store.Revoke(ctx, []shop.ID{who.User}, max(who.Expires, a.Now().Add(MaxLife)).Add(leeway))
+		return a.Store.Sessions().Revoke(ctx, []shop.ID{who.User}, max(who.Expires, a.Now().Add(MaxLife)).Add(leeway))
 	case everywhere:
-		_, err := a.Store.RevokeDevices(ctx, who.User, 0)
+		_, err := a.Store.Sessions().RevokeDevices(ctx, who.User, 0)
 		return err
 	}
-	if err := a.Store.RevokeDevice(ctx, who.User, who.Device); !errors.Is(err, shop.ErrNoRow) {
+	if err := a.Store.Sessions().RevokeDevice(ctx, who.User, who.Device); !errors.Is(err, shop.ErrNoRow) {
 		return err
 	}
 	return nil // the row was deleted after the login had expired

@@ -82,7 +82,7 @@ func TestRefreshIsReissuedOnceToTheSameClient(t *testing.T) {
 					w.wantCode(what, err, shop.Unauthorized)
 				}
 			}
-			if d, err := w.store.Device(w.ctx, w.deviceOf(s)); err != nil || d.RevokedAt == 0 {
+			if d, err := w.store.Sessions().Device(w.ctx, w.deviceOf(s)); err != nil || d.RevokedAt == 0 {
 				w.t.Errorf("%s: the login is still valid: %+v, %v", what, d, err)
 			}
 		}
@@ -90,7 +90,7 @@ func TestRefreshIsReissuedOnceToTheSameClient(t *testing.T) {
 		w.advance(2 * time.Hour)
 		_, err := w.Refresh(w.ctx, s.Refresh, "Firefox")
 		w.must(err)
-		d, err := w.store.Device(w.ctx, w.deviceOf(s))
+		d, err := w.store.Sessions().Device(w.ctx, w.deviceOf(s))
 		hour := shop.Millis(time.Hour.Milliseconds())
 		if err != nil || d.LastSeenAt%hour != 0 || d.ExpiresAt%hour != 0 {
 			w.t.Errorf("got the device %+v, %v, want times rounded to the hour", d, err)
@@ -116,7 +116,7 @@ func TestStolenRefreshTokenIsDetected(t *testing.T) {
 		w.advance(reissueWindow)
 		_, err = w.Refresh(w.ctx, owner.Refresh, "Firefox")
 		w.wantCode("the second use of the next token", err, shop.Unauthorized)
-		d, err := w.store.Device(w.ctx, w.deviceOf(s))
+		d, err := w.store.Sessions().Device(w.ctx, w.deviceOf(s))
 		if err != nil || d.RevokedAt == 0 {
 			w.t.Errorf("the login is still valid: %+v, %v", d, err)
 		}
@@ -184,7 +184,7 @@ func TestRoleChangeRevokesTokens(t *testing.T) {
 	onBoth(t, func(w *world) {
 		email := w.account()
 		s := w.logIn(email)
-		w.must(w.store.SetRole(w.ctx, s.User.ID, shop.Operator))
+		w.must(w.store.Accounts().SetRole(w.ctx, s.User.ID, shop.Operator))
 		w.must(w.Watch.RunOnce(w.ctx))
 		_, err := w.Issuer.Verify(s.Access)
 		w.wantCode("a token with the old role", err, shop.Unauthorized)

@@ -40,7 +40,7 @@ func (w *Watch) RunOnce(ctx context.Context) error {
 	defer cancel()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	found, err := w.Store.Revocations(ctx, w.since)
+	found, err := w.Store.Sessions().Revocations(ctx, w.since)
 	if err != nil {
 		return fmt.Errorf("read revoked tokens: %w", err)
 	}

@@ -15,7 +15,8 @@ import (
 
 // passWorld contains the sales that a test sets. The solution of its captchas is their ID, and each is checked once.
 type passWorld struct {
-	catalog.Store
+	catalog.CatalogueStore
+	catalog.SaleStore
 	sales map[shop.ID]shop.Sale
 	bits  int
 	err   error
@@ -62,7 +63,7 @@ func newPassWorld() (*passWorld, *PassService) {
 	early.OpensAt, closed.ClosesAt = now.Add(10*time.Minute), now.Add(-time.Second)
 	w.sales[5], w.sales[6] = early, closed
 	return w, &PassService{
-		Catalogue: catalog.NewCatalogue(w, nil, time.UTC), Clock: shop.NewClock(), Passes: testPasses, Captcha: w,
+		Catalogue: catalog.NewCatalogue(w, w, nil, time.UTC), Clock: shop.NewClock(), Passes: testPasses, Captcha: w,
 		Settings: w,
 	}
 }

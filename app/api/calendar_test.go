@@ -10,7 +10,7 @@ import (
 func TestCalendarHasTimesOfSale(t *testing.T) {
 	t.Parallel()
 	s, w := openShop(t, withIndex(t))
-	sale, err := w.db.Sale(w.ctx, 7)
+	sale, err := w.db.Sales().Sale(w.ctx, 7)
 	w.must(err)
 	const path = "/api/v1/sales/7/calendar"
 	got := s.request("GET", path, "", "Accept-Language", "fr")

@@ -144,7 +144,7 @@ func TestSalePageHasPreview(t *testing.T) {
 		withIndex(t)(o)
 		o.Zone = zone
 	})
-	sale, err := w.db.Sale(w.ctx, 7)
+	sale, err := w.db.Sales().Sale(w.ctx, 7)
 	w.must(err)
 	opens := sale.OpensAt.Time().In(zone)
 	for lang, want := range map[string][]string{

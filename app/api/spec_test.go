@@ -196,9 +196,9 @@ func hashOf(secret string) string { return fmt.Sprintf("%x", sha256.Sum256([]byt
 
 // mail stores sampleToken as a link for Ada.
 func (w *world) mail(kind shop.MailTokenKind) {
-	ada, err := w.db.UserByID(w.ctx, 42)
+	ada, err := w.db.Accounts().UserByID(w.ctx, 42)
 	w.must(err)
-	w.must(w.db.AddMailToken(w.ctx, shop.MailToken{
+	w.must(w.db.Accounts().AddMailToken(w.ctx, shop.MailToken{
 		Hash: hashOf(sampleToken), User: 42, Kind: kind, ExpiresAt: w.clock.Now().Add(time.Hour),
 	}, &ada))
 }
@@ -241,13 +241,13 @@ func (w *world) failJobs() {
 		fields = append(fields, "reason", "400", "deliveries", "1", "at", "1700000000000", "stream", "1-0")
 		w.must(w.redis.XAdd(w.ctx, &redis.XAddArgs{Stream: stream, ID: "1-0", Values: fields}).Err())
 	}
-	refused, err := w.db.Order(w.ctx, 7)
+	refused, err := w.db.Orders().Order(w.ctx, 7)
 	w.must(err)
 	refused.ID, refused.Ticket, refused.Seq, refused.Key = 9, 3, 3, "key-00000009"
 	refused.State, refused.Reason = shop.Refused, shop.ReasonDead
-	epoch, _, err := w.db.PartitionEpoch(w.ctx, 0)
+	epoch, _, err := w.db.Partitions().PartitionEpoch(w.ctx, 0)
 	w.must(err)
-	_, err = w.db.Insert(w.ctx, epoch, []shop.NewOrder{refused})
+	_, err = w.db.Orders().Insert(w.ctx, epoch, []shop.NewOrder{refused})
 	w.must(err)
 	add("stampede:{0}:dead", "terms", "1:9:2:1:3:1:1:4900:1:0123456789abcdef:key-00000009:7:42:")
 	add("stampede:{backoffice}:parked", "group", "webhook", "order", "7", "rev", "2",

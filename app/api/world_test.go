@@ -63,7 +63,7 @@ var shopFile = sync.OnceValues(func() (file []byte, err error) {
 		return nil, err
 	}
 	_, err = migrations.Up(ctx, db.DB())
-	err = errors.Join(err, db.EnsurePartitions(ctx, 1), fill(ctx, db), db.Close())
+	err = errors.Join(err, db.Partitions().EnsurePartitions(ctx, 1), fill(ctx, db), db.Close())
 	if err != nil {
 		return nil, err
 	}
@@ -90,29 +90,31 @@ func fill(ctx context.Context, db *store.Store) error {
 	eve := ada
 	eve.ID, eve.Email, eve.Name = 7, "eve@shop.example", "Eve"
 	err = errors.Join(
-		db.AddCategories(ctx, []shop.Category{{ID: 7, Name: "Light", Texts: map[string]shop.CategoryText{"zh": {Name: "灯具"}}}}),
-		db.AddProducts(ctx, []shop.Product{product, pot}),
-		db.AddSlots(ctx, []shop.Slot{
+		db.Catalogue().AddCategories(ctx, []shop.Category{
+			{ID: 7, Name: "Light", Texts: map[string]shop.CategoryText{"zh": {Name: "灯具"}}},
+		}),
+		db.Catalogue().AddProducts(ctx, []shop.Product{product, pot}),
+		db.Catalogue().AddSlots(ctx, []shop.Slot{
 			{ID: 7, OpensAt: now.Add(-time.Hour), ClosesAt: now.Add(2 * time.Hour)},
 			{ID: 8, OpensAt: now.Add(50 * time.Hour), ClosesAt: now.Add(51 * time.Hour)},
 		}),
-		db.AddSales(ctx, []shop.Sale{{
+		db.Sales().AddSales(ctx, []shop.Sale{{
 			ID: 7, Slot: 7, Product: product, PriceFen: 4900, Initial: 10, Limit: 2, Cap: 20, Version: 1,
 		}, {
 			ID: 8, Slot: 7, Product: pot, PriceFen: 90, Initial: 10, Limit: 2, Cap: 20, Version: 1,
 			Challenge: shop.ChallengePass,
 		}}),
-		db.AddUser(ctx, ada), db.AddUser(ctx, eve),
-		db.AddDevice(ctx, shop.Device{
+		db.Accounts().AddUser(ctx, ada), db.Accounts().AddUser(ctx, eve),
+		db.Sessions().AddDevice(ctx, shop.Device{
 			ID: 7, User: 42, Name: "Phone", RefreshHash: strings.Repeat("a", 64), CreatedAt: now, LastSeenAt: now,
 			ExpiresAt: now.Add(time.Hour),
 		}, &ada),
 	)
-	_, addressErr := db.AddAddress(ctx, 42, shop.SavedAddress{
+	_, addressErr := db.Addresses().AddAddress(ctx, 42, shop.SavedAddress{
 		ID: 7, Address: shop.Address{Name: "Ada", Phone: "1", Text: "Road 1"}, Default: true,
 	}, 10)
-	epoch, epochErr := db.AdvanceEpoch(ctx, 0, 0)
-	loadErr := db.MarkLoaded(ctx, 7, epoch, 1)
+	epoch, epochErr := db.Partitions().AdvanceEpoch(ctx, 0, 0)
+	loadErr := db.Sales().MarkLoaded(ctx, 7, epoch, 1)
 	adas := shop.NewOrder{
 		ID: 7, Sale: 7, User: 42, ProductName: "Lamp", Qty: 1, PriceFen: 4900, AmountFen: 4900, State: shop.Pending,
 		Ticket: 1, Seq: 1, Hold: 1, SaleVersion: 1, Key: "key-00000007", ContentHash: strings.Repeat("a", 16),
@@ -120,7 +122,7 @@ func fill(ctx context.Context, db *store.Store) error {
 	}
 	guests := adas
 	guests.ID, guests.User, guests.Ticket, guests.Seq, guests.Key = 6, 43, 2, 2, "key-00000006"
-	_, insertErr := db.Insert(ctx, epoch, []shop.NewOrder{adas, guests})
+	_, insertErr := db.Orders().Insert(ctx, epoch, []shop.NewOrder{adas, guests})
 	return errors.Join(err, addressErr, epochErr, loadErr, insertErr)
 }
 
@@ -178,23 +180,29 @@ func openWorld(t testing.TB, o *Options) *world {
 	t.Cleanup(gate.Close)
 	w.clock = shop.NewClock()
 	w.must(w.clock.Sample(w.ctx, w.inventory))
-	catalogue := catalog.NewCatalogue(db, func(ids []shop.ID) catalog.IDFilter {
+	catalogue := catalog.NewCatalogue(db.Catalogue(), db.Sales(), func(ids []shop.ID) catalog.IDFilter {
 		return func(id shop.ID) bool { return slices.Contains(ids, id) }
 	}, time.UTC)
 	w.must(catalogue.Refresh(w.ctx))
-	warmer := &catalog.Warmer{Catalogue: catalogue, Store: db, Redis: w.inventory, Clock: w.clock}
-	reader := &order.Reader{Catalogue: catalogue, Redis: w.inventory, Store: db}
+	warmer := &catalog.Warmer{
+		Catalogue: catalogue, Sales: db.Sales(), PartitionEpoch: db.Partitions().PartitionEpoch, Redis: w.inventory,
+		Clock: w.clock,
+	}
+	reader := &order.Reader{Catalogue: catalogue, Redis: w.inventory, Store: db.Orders()}
 	effects := &order.Effects{
-		Redis: w.inventory, Notifier: w.inventory, Store: db, PublishMarks: &order.PublishMarks{Store: db},
+		Redis: w.inventory, Notifier: w.inventory, Store: db.Orders(),
+		PublishMarks: &order.PublishMarks{Store: db.Orders()},
 	}
 	w.payments = &payment.PaymentService{
-		Gateway: gateway{}, Redis: w.inventory, Store: db, Effects: effects, Margin: time.Second,
+		Gateway: gateway{}, Redis: w.inventory, Trades: db.Payments(), Refunds: db.Refunds(), Orders: db.Orders(),
+		Sales: db.Sales(), Effects: effects, Margin: time.Second,
 	}
 	w.must((&recovery.Driver{
-		Partitions: 1, Redis: w.inventory, Store: db,
+		Partitions: 1, Redis: w.inventory, Orders: db.Orders(), Sales: db.Sales(), Epochs: db.Partitions(),
+		History: db.History(), Payments: db.Payments(), Refunds: db.Refunds(),
 		TakesPayments: true, PayWindow: time.Hour, Margin: time.Second, Spread: time.Millisecond,
 		Trust: func(_ context.Context, server string, generation int64) error {
-			db.Trust(server, generation)
+			db.History().Trust(server, generation)
 			return nil
 		},
 	}).RunOnce(w.ctx))
@@ -224,20 +232,20 @@ func openWorld(t testing.TB, o *Options) *world {
 	}
 	o.Picture = backoffice.NewPictures(db).Picture
 	o.Passes = &admission.PassService{
-		Catalogue: catalogue, Clock: w.clock, Passes: passes, Captcha: o.Accounts.Captchas, Settings: db,
+		Catalogue: catalogue, Clock: w.clock, Passes: passes, Captcha: o.Accounts.Captchas, Settings: db.Settings(),
 	}
 	o.Buy = (&order.Checkout{
 		Catalogue: catalogue, Passes: passes, Gate: gate, SoldOut: order.NewSoldOutFlags(w.inventory), Warmer: warmer,
-		Redis: w.inventory, Store: db, Clock: w.clock, Mint: mint,
+		Redis: w.inventory, Store: db.Orders(), Clock: w.clock, Mint: mint,
 	}).Buy
 	o.Orders = reader
-	o.Cancel = (&order.Expirer{Redis: w.inventory, Store: db, Effects: effects, Reader: reader}).Cancel
+	o.Cancel = (&order.Expirer{Redis: w.inventory, Store: db.Orders(), Effects: effects, Reader: reader}).Cancel
 	o.Pay = w.payments.Pay
 	o.SetAddress = (&order.Addresses{
-		Redis: w.inventory, Store: db, Effects: effects, Reader: reader, PayWindow: time.Minute,
+		Redis: w.inventory, Store: db.Orders(), Effects: effects, Reader: reader, PayWindow: time.Minute,
 	}).SetAddress
 	o.RequestRefund = (&payment.RefundRequests{
-		Policy: payment.RefundByOperator, Redis: w.inventory, Store: db, Effects: effects,
+		Policy: payment.RefundByOperator, Redis: w.inventory, Refunds: db.Refunds(), Effects: effects,
 	}).RequestRefund
 	o.Refunds = &backoffice.RefundService{Store: db, RedisTime: w.inventory.Now, Effects: effects}
 	o.Shipping = &backoffice.ShippingService{
@@ -251,22 +259,26 @@ func openWorld(t testing.TB, o *Options) *world {
 		Store: db, Redis: w.inventory, Load: warmer.Ensure,
 		Guest: func(sale shop.ID) (string, error) { return "bound to " + sale.String(), nil },
 	}
-	o.Search = &backoffice.SearchService{Reader: db, Store: db, Clock: w.clock}
+	o.Search = &backoffice.SearchService{Reader: db.Reports(), Store: db, Clock: w.clock}
 	o.SaleReport = (&backoffice.ReportService{
-		Reader: db, Redis: w.inventory, Clock: w.clock,
-		Auditor: &recovery.Auditor{Redis: w.inventory, Store: db},
+		Reader: db.Reports(), Redis: w.inventory, Clock: w.clock,
+		Auditor: &recovery.Auditor{Redis: w.inventory, Orders: db.Orders(), Sales: db.Sales()},
 	}).SaleReport
 	paid := streams.NewPaidStream(w.redis)
 	o.FailedJobs = &backoffice.FailedJobs{
-		Store:    db,
-		Letters:  &recovery.DeadLetters{Redis: w.inventory, Store: db, Effects: effects, PayWindow: time.Hour},
+		Store: db,
+		Letters: &recovery.DeadLetters{
+			Redis: w.inventory, Orders: db.Orders(), Sales: db.Sales(), Effects: effects, PayWindow: time.Hour,
+		},
 		Postings: paid, Mails: streams.NewMailStream(w.redis),
 	}
 	o.Users = &backoffice.UserService{Store: db, Data: o.Data}
 	o.Blocks = &backoffice.BlockService{Store: db, Time: w.clock.Now}
 	o.Settings = &backoffice.SettingsService{Store: db}
-	o.Journal = &journal.Journal{Store: db}
-	o.ReconcileDay = (&payment.DailyReconciliation{Store: db, Gateway: gateway{}, Zone: time.UTC}).ReconcileDay
+	o.Journal = &journal.Journal{Store: db.Journal()}
+	o.ReconcileDay = (&payment.DailyReconciliation{
+		Trades: db.Payments(), Orders: db.Orders(), Gateway: gateway{}, Zone: time.UTC,
+	}).ReconcileDay
 	o.Readiness = func(ctx context.Context, sale shop.ID) (backoffice.Readiness, error) {
 		record, err := o.Catalogue.SaleRecord(ctx, sale)
 		return backoffice.Readiness{Sale: record, Checks: []backoffice.Check{}}, err

@@ -84,14 +84,14 @@ func (l *BlockList) Run(ctx context.Context) error {
 func (l *BlockList) RunOnce(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, blocksTimeout)
 	defer cancel()
-	version, err := l.Store.BlocksVersion(ctx)
+	version, err := l.Store.Blocks().BlocksVersion(ctx)
 	if err != nil {
 		return err
 	}
 	if l.set.Load() != nil && version == l.version {
 		return nil
 	}
-	blocks, err := l.Store.Blocks(ctx, l.Clock.Now())
+	blocks, err := l.Store.Blocks().Blocks(ctx, l.Clock.Now())
 	if err != nil {
 		return err
 	}

@@ -43,7 +43,7 @@ func (d *BlockService) AddBlock(
 		if err := mayBlock(ctx, tx, &b, &actor); err != nil {
 			return journal.Operation{}, err
 		}
-		added, err := tx.AddBlock(ctx, b, duration)
+		added, err := tx.Blocks().AddBlock(ctx, b, duration)
 		return journal.Operation{
 			Kind: "block.add", Object: blockObject(&added), After: journaledBlock(&added),
 			Result: added.ID,
@@ -53,7 +53,7 @@ func (d *BlockService) AddBlock(
 		return b, err
 	}
 	// The journal stores only a part of the block, and the block may have been removed since.
-	all, err := d.Store.Blocks(ctx, 0)
+	all, err := d.Store.Blocks().Blocks(ctx, 0)
 	if i := slices.IndexFunc(all, func(stored store.Block) bool { return stored.ID == number }); i >= 0 {
 		return all[i], nil
 	}
@@ -84,7 +84,7 @@ func mayBlock(ctx context.Context, tx *store.Store, b *store.Block, actor *journ
 	if err != nil {
 		return err
 	}
-	u, err := tx.UserByID(ctx, id)
+	u, err := tx.Accounts().UserByID(ctx, id)
 	if err == nil && u.Role.IsOperator() {
 		return shop.Fail(shop.Forbidden, "only an admin can block an account with the role operator or admin")
 	}
@@ -93,14 +93,14 @@ func mayBlock(ctx context.Context, tx *store.Store, b *store.Block, actor *journ
 
 // ListBlocks returns the blocks in force, oldest first.
 func (d *BlockService) ListBlocks(ctx context.Context) ([]store.Block, error) {
-	blocks, err := d.Store.Blocks(ctx, d.Time())
+	blocks, err := d.Store.Blocks().Blocks(ctx, d.Time())
 	return blocks, shop.Unavailable("the block list", err)
 }
 
 // RemoveBlock removes a block. NotFound: no such block is in force.
 func (d *BlockService) RemoveBlock(ctx context.Context, actor journal.Actor, id int64) error {
 	_, err := d.Store.RunOperation(ctx, actor, func(tx *store.Store) (journal.Operation, error) {
-		removed, err := tx.RemoveBlock(ctx, id)
+		removed, err := tx.Blocks().RemoveBlock(ctx, id)
 		return journal.Operation{Kind: "block.remove", Object: blockObject(&removed), Before: journaledBlock(&removed)}, err
 	})
 	return err

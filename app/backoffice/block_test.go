@@ -115,7 +115,7 @@ func TestBlockListReadsChangesAndKeepsLastSet(t *testing.T) {
 	}
 	add := func(kind store.BlockKind, value string, duration time.Duration) int64 {
 		t.Helper()
-		b, err := s.AddBlock(ctx, store.Block{Kind: kind, Value: value}, duration)
+		b, err := s.Blocks().AddBlock(ctx, store.Block{Kind: kind, Value: value}, duration)
 		fakes.Must(t, err)
 		return b.ID
 	}
@@ -149,7 +149,7 @@ func TestBlockListReadsChangesAndKeepsLastSet(t *testing.T) {
 	if !l.User(7) || l.User(8) {
 		t.Error("an ended block is in force, or a block without an end is not")
 	}
-	fakes.Must(t, fakes.ErrOf(s.RemoveBlock(ctx, first)))
+	fakes.Must(t, fakes.ErrOf(s.Blocks().RemoveBlock(ctx, first)))
 	read()
 	if l.User(7) || changes != 3 {
 		t.Errorf("user 7 is blocked after the removal, or OnChange calls: got %d, want 3", changes)

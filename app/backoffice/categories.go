@@ -32,7 +32,7 @@ const maxPosition = 1_000_000
 
 // CategoryRecords returns all categories by position, including archived ones.
 func (d *CatalogueService) CategoryRecords(ctx context.Context) ([]store.CategoryRecord, error) {
-	all, err := d.Store.CategoryRecords(ctx)
+	all, err := d.Store.Catalogue().CategoryRecords(ctx)
 	return all, shop.Unavailable("categories", err)
 }
 
@@ -67,12 +67,12 @@ func (d *CatalogueService) CreateCategory(
 		func(tx *store.Store) (journal.Operation, error) {
 			err := checkNameUnused(ctx, tx, id, c.Name)
 			if err == nil {
-				err = tx.AddCategories(ctx, []shop.Category{c})
+				err = tx.Catalogue().AddCategories(ctx, []shop.Category{c})
 			}
 			if err != nil {
 				return journal.Operation{}, err
 			}
-			made, err := tx.LockCategory(ctx, id)
+			made, err := tx.Catalogue().LockCategory(ctx, id)
 			return journal.Operation{Kind: "category.create", Object: object("category", id), After: made, Result: made}, err
 		})
 }
@@ -83,7 +83,7 @@ func (d *CatalogueService) EditCategory(
 ) (store.CategoryRecord, error) {
 	return store.RunOperationFor[store.CategoryRecord](ctx, d.Store, actor,
 		func(tx *store.Store) (journal.Operation, error) {
-			before, err := tx.LockCategory(ctx, id)
+			before, err := tx.Catalogue().LockCategory(ctx, id)
 			if err = checkVersion("category", id, before, edit.Version, err); err != nil {
 				return journal.Operation{}, err
 			}
@@ -93,15 +93,15 @@ func (d *CatalogueService) EditCategory(
 				err = checkNameUnused(ctx, tx, id, after.Name)
 			}
 			if err == nil {
-				err = tx.SaveCategory(ctx, &after)
+				err = tx.Catalogue().SaveCategory(ctx, &after)
 			}
 			if err == nil && edit.Texts != nil {
-				err = tx.SaveCategoryTexts(ctx, id, after.Texts)
+				err = tx.Catalogue().SaveCategoryTexts(ctx, id, after.Texts)
 			}
 			if err != nil {
 				return journal.Operation{}, err
 			}
-			after, err = tx.LockCategory(ctx, id)
+			after, err = tx.Catalogue().LockCategory(ctx, id)
 			return journal.Operation{
 				Kind: "category.edit", Object: object("category", id), Before: before, After: after, Result: after,
 			}, err
@@ -154,7 +154,7 @@ func checkLang(field, lang string) error {
 // checkNameUnused rejects the name of another category. Operations are serial, so the name stays free until this one
 // ends.
 func checkNameUnused(ctx context.Context, tx *store.Store, id shop.ID, name string) error {
-	all, err := tx.CategoryRecords(ctx)
+	all, err := tx.Catalogue().CategoryRecords(ctx)
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,8 @@ var productsHead = []string{
 // ExportProducts returns all products as a table, including archived ones.
 func (d *CatalogueService) ExportProducts(ctx context.Context) ([]byte, error) {
 	lines, err := tableLines(func(archived bool, page int) ([]store.ProductRecord, bool, error) {
-		return d.Store.ProductRecords(ctx, store.ProductsQuery{Archived: archived, Page: page, Size: tablePage})
+		q := store.ProductsQuery{Archived: archived, Page: page, Size: tablePage}
+		return d.Store.Catalogue().ProductRecords(ctx, q)
 	}, productLine)
 	return writeTable(productsHead, lines), shop.Unavailable("products", err)
 }
@@ -142,7 +143,7 @@ func (l *lineReader[T]) read(t *table, r *ImportReport) (drafts, changed []T) {
 
 // importProducts imports the lines of the table within one operation and records the errors of each line in the table.
 func (d *CatalogueService) importProducts(ctx context.Context, tx *store.Store, t *table, r *ImportReport) error {
-	categories, err := tx.CategoryRecords(ctx)
+	categories, err := tx.Catalogue().CategoryRecords(ctx)
 	if err != nil {
 		return err
 	}
@@ -173,16 +174,16 @@ func (d *CatalogueService) importProducts(ctx context.Context, tx *store.Store, 
 	if err := checkAllImages(ctx, tx, t, drafts, changed); err != nil || len(t.problems) > 0 {
 		return err
 	}
-	if err := tx.AddProducts(ctx, drafts); err != nil {
+	if err := tx.Catalogue().AddProducts(ctx, drafts); err != nil {
 		return err
 	}
 	for i := range changed {
-		if err := tx.SaveProduct(ctx, &changed[i]); err != nil {
+		if err := tx.Catalogue().SaveProduct(ctx, &changed[i]); err != nil {
 			return err
 		}
 		before := existing[changed[i].ID]
 		if !slices.Equal(before.Images, changed[i].Images) {
-			if err := tx.SaveProductImages(ctx, changed[i].ID, changed[i].Images); err != nil {
+			if err := tx.Catalogue().SaveProductImages(ctx, changed[i].ID, changed[i].Images); err != nil {
 				return err
 			}
 		}
@@ -261,7 +262,7 @@ func idsOf(t *table) []shop.ID {
 }
 
 func productsOf(ctx context.Context, tx *store.Store, t *table) (map[shop.ID]store.ProductRecord, error) {
-	found, err := tx.ProductsByID(ctx, idsOf(t))
+	found, err := tx.Catalogue().ProductsByID(ctx, idsOf(t))
 	existing := make(map[shop.ID]store.ProductRecord, len(found))
 	for _, p := range found {
 		existing[p.ID] = p

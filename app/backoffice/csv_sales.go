@@ -28,7 +28,8 @@ const (
 // hidden ones.
 func (d *CatalogueService) ExportSales(ctx context.Context, slot shop.ID) ([]byte, error) {
 	lines, err := tableLines(func(archived bool, page int) ([]store.SaleRecord, bool, error) {
-		return d.Store.SaleRecords(ctx, store.SalesQuery{Slot: slot, Archived: archived, Page: page, Size: tablePage})
+		q := store.SalesQuery{Slot: slot, Archived: archived, Page: page, Size: tablePage}
+		return d.Store.Sales().SaleRecords(ctx, q)
 	}, d.saleLine)
 	return writeTable(salesHead, lines), shop.Unavailable("sales", err)
 }
@@ -149,11 +150,11 @@ func (d *CatalogueService) writeSales(
 		ids = append(ids, drafts[i].ID)
 	}
 	if len(sales) > 0 {
-		if err := tx.AddSales(ctx, sales); err != nil {
+		if err := tx.Sales().AddSales(ctx, sales); err != nil {
 			return nil, err
 		}
 	}
-	if err := tx.SaveSales(ctx, changed...); err != nil {
+	if err := tx.Sales().SaveSales(ctx, changed...); err != nil {
 		return nil, err
 	}
 	for i := range changed {
@@ -169,7 +170,7 @@ func emptiestPartitions(tx *store.Store) func(ctx context.Context, slot shop.ID)
 	return func(ctx context.Context, slot shop.ID) (partition int, err error) {
 		partition, started := next[slot]
 		if !started {
-			if partition, partitions, err = tx.EmptiestPartition(ctx, slot); err != nil {
+			if partition, partitions, err = tx.Sales().EmptiestPartition(ctx, slot); err != nil {
 				return 0, err
 			}
 		}
@@ -181,11 +182,11 @@ func emptiestPartitions(tx *store.Store) func(ctx context.Context, slot shop.ID)
 // readOffers reads the slots, sales and products to which the lines refer.
 func (d *CatalogueService) readOffers(ctx context.Context, tx *store.Store, t *table) (*offers, error) {
 	now := d.Now()
-	slots, err := tx.LockSlots(ctx, now, now.Add(maxAhead))
+	slots, err := tx.Catalogue().LockSlots(ctx, now, now.Add(maxAhead))
 	if err != nil {
 		return nil, err
 	}
-	found, err := tx.SalesByID(ctx, idsOf(t))
+	found, err := tx.Sales().SalesByID(ctx, idsOf(t))
 	if err != nil {
 		return nil, err
 	}
@@ -211,11 +212,11 @@ func (d *CatalogueService) readOffers(ctx context.Context, tx *store.Store, t *t
 			names = append(names, name)
 		}
 	}
-	products, err := tx.ProductsByID(ctx, ids)
+	products, err := tx.Catalogue().ProductsByID(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
-	named, err := tx.ProductsByName(ctx, names)
+	named, err := tx.Catalogue().ProductsByName(ctx, names)
 	for _, p := range append(products, named...) {
 		if _, twice := o.byID[p.ID]; !twice && p.ArchivedAt == 0 {
 			o.byID[p.ID] = p.Product

@@ -53,7 +53,7 @@ func (l *FailedJobs) ReplayDead(ctx context.Context, actor journal.Actor, id str
 	}
 	order, err := l.Letters.Replay(ctx, id)
 	if done.Repeated && errors.Is(err, &shop.Error{Code: shop.NotFound}) { // the first call completed
-		order, err = l.Store.Order(ctx, letter.Order)
+		order, err = l.Store.Orders().Order(ctx, letter.Order)
 	}
 	return order, shop.UnknownOutcome("replay dead letter "+shop.Clip(id, 40), err)
 }
@@ -108,7 +108,7 @@ func (l *FailedJobs) DropMessage(ctx context.Context, actor journal.Actor, id st
 // number of entries. A worker appends them.
 func (l *FailedJobs) Repost(ctx context.Context, actor journal.Actor, since shop.Millis) (int64, error) {
 	return store.RunOperationFor[int64](ctx, l.Store, actor, func(tx *store.Store) (journal.Operation, error) {
-		n, err := tx.Repost(ctx, since)
+		n, err := tx.Outbox().Repost(ctx, since)
 		after := map[string]any{"since": since, "entries": n}
 		return journal.Operation{Kind: "backoffice.repost", Object: "backoffice", After: after, Result: n}, err
 	})

@@ -154,7 +154,7 @@ func TestDeadLettersAreReplayedOrDroppedOnce(t *testing.T) {
 			ID: "0-1-0", Order: 1, Sale: w.sale, User: 9, Fields: map[string]string{"key": "k", "hash": "h"},
 		}}
 		jobs := &FailedJobs{Store: w.Store, Letters: &recovery.DeadLetters{
-			Redis: r, Store: w.Store, Effects: w.effects(), PayWindow: time.Minute,
+			Redis: r, Orders: w.Store.Orders(), Sales: w.Store.Sales(), Effects: w.effects(), PayWindow: time.Minute,
 		}}
 		operate := func(actor journal.Actor, id string) (state shop.OrderState, err error) {
 			if kind == "dead.drop" {

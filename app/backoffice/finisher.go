@@ -59,7 +59,7 @@ func (f *FinisherJob) recoverMails(ctx context.Context) error {
 		return fmt.Errorf("read Redis time: %w", err)
 	}
 	if err := errors.Join(f.Queue.RepeatRecent(ctx),
-		f.Store.RescheduleEmails(ctx, now.Add(-outbox.OrderMailMaxAge))); err != nil {
+		f.Store.Shipments().RescheduleEmails(ctx, now.Add(-outbox.OrderMailMaxAge))); err != nil {
 		return err
 	}
 	return f.Queue.Confirm(ctx, lost)
@@ -71,7 +71,7 @@ func (f *FinisherJob) finishOverdue(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("read Redis time: %w", err)
 		}
-		rows, scanned, err := f.Store.FinishShipped(ctx, now, now.Add(finishRetry), parcelBatch)
+		rows, scanned, err := f.Store.Shipments().FinishShipped(ctx, now, now.Add(finishRetry), parcelBatch)
 		if err != nil {
 			return err
 		}
@@ -91,7 +91,7 @@ func (f *FinisherJob) sendEmails(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("read Redis time: %w", err)
 		}
-		due, err := f.Store.ClaimShipped(ctx, now, parcelBatch)
+		due, err := f.Store.Shipments().ClaimShipped(ctx, now, parcelBatch)
 		if err != nil {
 			return err
 		}
@@ -106,12 +106,12 @@ func (f *FinisherJob) sendEmails(ctx context.Context) error {
 }
 
 func (f *FinisherJob) sendEmail(ctx context.Context, s *store.Shipment, claimed shop.Millis) error {
-	o, err := f.Store.Order(ctx, s.Order)
+	o, err := f.Store.Orders().Order(ctx, s.Order)
 	if err != nil {
 		return err
 	}
 	if err := f.Mail.Shipped(ctx, &o, s.ShippedAt, s.Carrier, s.Tracking); err != nil {
 		return err
 	}
-	return f.Store.MarkEmailSent(ctx, *s, claimed)
+	return f.Store.Shipments().MarkEmailSent(ctx, *s, claimed)
 }

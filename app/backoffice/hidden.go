@@ -16,7 +16,7 @@ func (d *SaleService) AddGuests(ctx context.Context, actor journal.Actor, sale s
 	if n < 1 || n > shop.MaxGuests {
 		return nil, shop.Failf(shop.BadRequest, "guests must be from 1 to %d", shop.MaxGuests)
 	}
-	s, err := d.Store.Sale(ctx, sale)
+	s, err := d.Store.Sales().Sale(ctx, sale)
 	if err != nil {
 		return nil, shop.Unavailable("the sale", notFound("sale", sale, err))
 	}

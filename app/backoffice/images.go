@@ -46,7 +46,7 @@ func (d *CatalogueService) UploadImage(
 	return store.RunOperationFor[UploadedImage](ctx, d.Store, actor, func(tx *store.Store) (journal.Operation, error) {
 		return journal.Operation{
 			Kind: "image.upload", Object: "image:" + image.ID, After: shown, Result: shown,
-		}, tx.SaveImage(ctx, &image)
+		}, tx.Images().SaveImage(ctx, &image)
 	})
 }
 
@@ -100,7 +100,7 @@ func (p *Pictures) Picture(ctx context.Context, name string) ([]byte, store.Imag
 	if content := p.find(name); content != nil { // another request has read it in the meantime
 		return content, kind, nil
 	}
-	content, err := p.store.ImageFile(ctx, id, kind, small)
+	content, err := p.store.Images().ImageFile(ctx, id, kind, small)
 	switch {
 	case errors.Is(err, shop.ErrNoRow):
 		return nil, "", shop.Fail(shop.NotFound, "no such picture")

@@ -23,7 +23,7 @@ func TestPicturesAreKeptInMemory(t *testing.T) {
 		{ID: b, Kind: store.ImagePNG, Large: bytes.Repeat([]byte("b"), half), Small: []byte("s")},
 		{ID: c, Kind: store.ImageJPEG, Large: []byte("l"), Small: []byte("c")},
 	} {
-		fakes.Must(t, s.SaveImage(kit.Context(t), &i))
+		fakes.Must(t, s.Images().SaveImage(kit.Context(t), &i))
 	}
 	p := NewPictures(s)
 	read := func(name, want string) {

@@ -52,13 +52,13 @@ type SavedProduct struct {
 func (d *CatalogueService) ProductRecords(
 	ctx context.Context, q store.ProductsQuery,
 ) ([]store.ProductRecord, bool, error) {
-	page, more, err := d.Store.ProductRecords(ctx, q)
+	page, more, err := d.Store.Catalogue().ProductRecords(ctx, q)
 	return page, more, shop.Unavailable("products", err)
 }
 
 // ProductRecord reads one product. NotFound: no such product.
 func (d *CatalogueService) ProductRecord(ctx context.Context, id shop.ID) (store.ProductRecord, error) {
-	p, err := d.Store.ProductRecord(ctx, id)
+	p, err := d.Store.Catalogue().ProductRecord(ctx, id)
 	if errors.Is(err, shop.ErrNoRow) {
 		return p, notFound("product", id, err)
 	}
@@ -84,12 +84,12 @@ func (d *CatalogueService) CreateProduct(
 				err = keepDescribedImages(ctx, tx, p)
 			}
 			if err == nil {
-				err = tx.AddProducts(ctx, []shop.Product{p})
+				err = tx.Catalogue().AddProducts(ctx, []shop.Product{p})
 			}
 			if err != nil {
 				return journal.Operation{}, err
 			}
-			made, err := tx.LockProduct(ctx, p.ID)
+			made, err := tx.Catalogue().LockProduct(ctx, p.ID)
 			return journal.Operation{
 				Kind: "product.create", Object: object("product", p.ID), After: made,
 				Result: SavedProduct{ProductRecord: made, Removed: removed},
@@ -133,7 +133,7 @@ func (d *CatalogueService) EditProduct(
 	}
 	return store.RunOperationFor[SavedProduct](ctx, d.Store, actor,
 		func(tx *store.Store) (journal.Operation, error) {
-			before, err := tx.LockProduct(ctx, id)
+			before, err := tx.Catalogue().LockProduct(ctx, id)
 			if err = checkVersion("product", id, before, edit.Version, err); err != nil {
 				return journal.Operation{}, err
 			}
@@ -147,15 +147,15 @@ func (d *CatalogueService) EditProduct(
 				err = keepDescribedImages(ctx, tx, after.Product)
 			}
 			if err == nil {
-				err = tx.SaveProduct(ctx, &after)
+				err = tx.Catalogue().SaveProduct(ctx, &after)
 			}
 			if err == nil && edit.Texts != nil {
-				err = tx.SaveProductTexts(ctx, id, after.Texts)
+				err = tx.Catalogue().SaveProductTexts(ctx, id, after.Texts)
 			}
 			if err != nil {
 				return journal.Operation{}, err
 			}
-			after, err = tx.LockProduct(ctx, id)
+			after, err = tx.Catalogue().LockProduct(ctx, id)
 			return journal.Operation{
 				Kind: kind, Object: object("product", id), Before: before, After: after,
 				Result: SavedProduct{ProductRecord: after, Removed: removed},
@@ -198,24 +198,24 @@ func (d *CatalogueService) SetProductImages(
 	}
 	return store.RunOperationFor[store.ProductRecord](ctx, d.Store, actor,
 		func(tx *store.Store) (journal.Operation, error) {
-			before, err := tx.LockProduct(ctx, id)
+			before, err := tx.Catalogue().LockProduct(ctx, id)
 			if err = checkVersion("product", id, before, version, err); err != nil {
 				return journal.Operation{}, err
 			}
 			err = checkImages(ctx, tx, images)
 			if err == nil {
-				err = tx.SaveProductImages(ctx, id, images)
+				err = tx.Catalogue().SaveProductImages(ctx, id, images)
 			}
 			if err == nil {
-				err = tx.RenewImages(ctx, removedImages(before.Images, images))
+				err = tx.Images().RenewImages(ctx, removedImages(before.Images, images))
 			}
 			if err == nil {
-				err = tx.SaveProduct(ctx, &before)
+				err = tx.Catalogue().SaveProduct(ctx, &before)
 			}
 			if err != nil {
 				return journal.Operation{}, err
 			}
-			after, err := tx.LockProduct(ctx, id)
+			after, err := tx.Catalogue().LockProduct(ctx, id)
 			return journal.Operation{
 				Kind: "product.images", Object: object("product", id), Before: before.Images, After: after.Images, Result: after,
 			}, err
@@ -319,7 +319,7 @@ func checkImages(ctx context.Context, tx *store.Store, images []shop.Image) erro
 	if len(ids) == 0 {
 		return nil
 	}
-	known, err := tx.LockImages(ctx, ids)
+	known, err := tx.Images().LockImages(ctx, ids)
 	if err != nil {
 		return err
 	}
@@ -349,7 +349,7 @@ func keepDescribedImages(ctx context.Context, tx *store.Store, products ...shop.
 	if len(ids) == 0 {
 		return nil
 	}
-	_, err := tx.LockImages(ctx, ids)
+	_, err := tx.Images().LockImages(ctx, ids)
 	return err
 }
 
@@ -373,7 +373,7 @@ func checkCategory(ctx context.Context, tx *store.Store, id shop.ID) error {
 	if id == 0 {
 		return nil
 	}
-	c, err := tx.LockCategory(ctx, id)
+	c, err := tx.Catalogue().LockCategory(ctx, id)
 	if errors.Is(err, shop.ErrNoRow) || err == nil && c.ArchivedAt != 0 {
 		return shop.Fail(shop.BadRequest, "there is no category "+id.String())
 	}

@@ -59,7 +59,8 @@ func (p *Pruner) Prune(
 			"the latest day is %s", before.Format(time.DateOnly), latest.Time().In(p.Zone).Format(time.DateOnly))
 	}
 	plan := Pruned{Before: before.Format(time.DateOnly), DryRun: actor.DryRun}
-	if plan.Files, err = p.export(ctx, shop.MillisOf(before), folder, actor.DryRun); err != nil || actor.DryRun || len(plan.Files) == 0 {
+	plan.Files, err = p.export(ctx, shop.MillisOf(before), folder, actor.DryRun)
+	if err != nil || actor.DryRun || len(plan.Files) == 0 {
 		return plan, err
 	}
 	result, err := store.RunOperationFor[Pruned](ctx, p.Store, actor, func(*store.Store) (journal.Operation, error) {
@@ -95,7 +96,7 @@ func (p *Pruner) export(
 		}
 	}()
 	for after := shop.ID(0); ; {
-		found, last, err := p.Store.PrunableOrders(ctx, before, after, pruneWindow)
+		found, last, err := p.Store.OldOrders().PrunableOrders(ctx, before, after, pruneWindow)
 		if err != nil {
 			return nil, shop.Unavailable("orders", err)
 		}
@@ -142,7 +143,7 @@ func (p *Pruner) deleteOrders(ctx context.Context, before shop.Millis, path, che
 	}
 	for batch := range slices.Chunk(ids, pruneBatch) {
 		began := time.Now()
-		n, err := p.Store.PruneOrders(ctx, before, batch)
+		n, err := p.Store.OldOrders().PruneOrders(ctx, before, batch)
 		if deleted += n; err != nil {
 			return deleted, shop.Unavailable("orders", err)
 		}

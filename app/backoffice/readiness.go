@@ -212,7 +212,7 @@ func (c *Checklist) partition(ctx context.Context, s *store.SaleRecord) []Check 
 	if err != nil {
 		return unreadable("the partition")
 	}
-	epoch, _, err := c.Service.Store.PartitionEpoch(ctx, partition)
+	epoch, _, err := c.Service.Store.Partitions().PartitionEpoch(ctx, partition)
 	if err != nil {
 		return unreadable("the epoch of the partition")
 	}
@@ -305,7 +305,7 @@ func (c *Checklist) clock(ctx context.Context, _ *store.SaleRecord) []Check {
 		return unreadable("the clock of Redis")
 	}
 	local := shop.MillisOf(time.Now())
-	database, err := c.Service.Store.Time(ctx)
+	database, err := c.Service.Store.Durability().Time(ctx)
 	if err != nil {
 		return unreadable("the clock of the database")
 	}

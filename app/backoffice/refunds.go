@@ -38,11 +38,11 @@ func (s *RefundService) Decide(
 	decision := payment.RefundDecision{Order: order, By: actor.User, Approved: approve, Note: note, At: now}
 	var row shop.Order
 	done, err := s.Store.RunOperation(ctx, actor, func(tx *store.Store) (journal.Operation, error) {
-		before, err := tx.Order(ctx, order)
+		before, err := tx.Orders().Order(ctx, order)
 		if err != nil {
 			return journal.Operation{}, err
 		}
-		row, err = tx.DecideRefund(ctx, decision)
+		row, err = tx.Refunds().DecideRefund(ctx, decision)
 		operation := journal.Operation{
 			Kind: "refund.decline", Object: object("order", order), Note: note, Before: stateOf(&before),
 			After: stateOf(&row),
@@ -53,7 +53,7 @@ func (s *RefundService) Decide(
 		return operation, err
 	})
 	if err == nil && done.Repeated {
-		row, err = s.Store.Order(ctx, order)
+		row, err = s.Store.Orders().Order(ctx, order)
 	}
 	if errors.Is(err, shop.ErrNoRow) {
 		return shop.Order{}, s.decisionError(ctx, order, approve)
@@ -75,7 +75,7 @@ func stateOf(o *shop.Order) any {
 
 // decisionError returns the reason why a decision changed no order.
 func (s *RefundService) decisionError(ctx context.Context, order shop.ID, approve bool) error {
-	row, err := s.Store.Order(ctx, order)
+	row, err := s.Store.Orders().Order(ctx, order)
 	switch {
 	case errors.Is(err, shop.ErrNoRow):
 		return shop.Fail(shop.NotFound, "no such order")
@@ -97,7 +97,7 @@ func (s *RefundService) Retry(ctx context.Context, actor journal.Actor, order sh
 	_, err = s.Store.RunOperation(ctx, actor, func(tx *store.Store) (journal.Operation, error) {
 		return journal.Operation{
 			Kind: "refund.retry", Object: object("order", order), Before: payment.RefundStuck, After: payment.RefundOpen,
-		}, tx.RetryRefund(ctx, order, now)
+		}, tx.Refunds().RetryRefund(ctx, order, now)
 	})
 	if errors.Is(err, shop.ErrNoRow) {
 		return shop.Fail(shop.WrongState, "the refund of that order is not stuck")
@@ -107,20 +107,20 @@ func (s *RefundService) Retry(ctx context.Context, actor journal.Actor, order sh
 
 // List pages through refunds, those of the newest orders first.
 func (s *RefundService) List(ctx context.Context, q payment.RefundsQuery) ([]payment.Refund, bool, error) {
-	refunds, more, err := s.Store.Refunds(ctx, q)
+	refunds, more, err := s.Store.Refunds().Refunds(ctx, q)
 	return refunds, more, shop.Unavailable("refunds", err)
 }
 
 // Order reads an order of any user with its refund; nil: it has no refund. NotFound: no such order.
 func (s *RefundService) Order(ctx context.Context, order shop.ID) (shop.Order, *payment.Refund, error) {
-	row, err := s.Store.Order(ctx, order)
+	row, err := s.Store.Orders().Order(ctx, order)
 	if errors.Is(err, shop.ErrNoRow) {
 		return row, nil, shop.Fail(shop.NotFound, "no such order")
 	}
 	if err != nil {
 		return row, nil, shop.Unavailable("the order", err)
 	}
-	refund, err := s.Store.RefundOf(ctx, order)
+	refund, err := s.Store.Refunds().RefundOf(ctx, order)
 	if errors.Is(err, shop.ErrNoRow) {
 		return row, nil, nil
 	}

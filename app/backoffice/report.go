@@ -51,7 +51,7 @@ const reportSeconds = 120_000
 
 // SaleReport creates the report of a sale. NotFound: no such sale.
 func (d *ReportService) SaleReport(ctx context.Context, id shop.ID) (SaleReport, error) {
-	sale, err := d.Auditor.Store.Sale(ctx, id)
+	sale, err := d.Auditor.Sales.Sale(ctx, id)
 	if errors.Is(err, shop.ErrNoRow) || err == nil && sale.Hidden {
 		return SaleReport{}, shop.ErrNoSale
 	}
@@ -62,7 +62,7 @@ func (d *ReportService) SaleReport(ctx context.Context, id shop.ID) (SaleReport,
 	if err != nil {
 		return SaleReport{}, shop.Unavailable("the orders of the sale", err)
 	}
-	balance, err := d.Auditor.Sale(ctx, id)
+	balance, err := d.Auditor.AuditSale(ctx, id)
 	if err != nil {
 		return SaleReport{}, shop.Unavailable("the stock of the sale", err)
 	}

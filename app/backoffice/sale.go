@@ -45,7 +45,7 @@ type SaleOperation struct {
 
 // Terms reads the terms of a sale. NotFound: no such sale.
 func (d *SaleService) Terms(ctx context.Context, sale shop.ID) (shop.SaleTerms, error) {
-	s, err := d.Store.Sale(ctx, sale)
+	s, err := d.Store.Sales().Sale(ctx, sale)
 	return shop.TermsOf(&s), shop.Unavailable("the sale", notFound("sale", sale, err))
 }
 
@@ -142,7 +142,7 @@ func (d *SaleService) edit(
 	}
 	terms, err := store.RunOperationFor[shop.SaleTerms](ctx, d.Store, actor,
 		func(tx *store.Store) (journal.Operation, error) {
-			before, err := tx.LockTerms(ctx, sale, a.Version)
+			before, err := tx.Sales().LockTerms(ctx, sale, a.Version)
 			if err != nil {
 				return journal.Operation{}, notFound("sale", sale, err)
 			}
@@ -150,7 +150,7 @@ func (d *SaleService) edit(
 			if err := change(&after, now); err != nil {
 				return journal.Operation{}, err
 			}
-			err = tx.SaveTerms(ctx, &after)
+			err = tx.Sales().SaveTerms(ctx, &after)
 			terms := shop.TermsOf(&after)
 			return journal.Operation{
 				Kind: kind, Object: object("sale", sale), Before: shop.TermsOf(&before), After: terms, Note: a.Note,
@@ -166,7 +166,7 @@ func (d *SaleService) edit(
 
 // show combines the terms with the counters of Redis. If the sale is not loaded, all its units are free.
 func (d *SaleService) show(ctx context.Context, id shop.ID, terms shop.SaleTerms) (OperatorSale, error) {
-	sale, err := d.Store.Sale(ctx, id)
+	sale, err := d.Store.Sales().Sale(ctx, id)
 	if err != nil {
 		return OperatorSale{}, shop.Unavailable("the sale", notFound("sale", id, err))
 	}
@@ -205,7 +205,7 @@ func (d *SaleService) conflictWithCounters(ctx context.Context, id shop.ID, err 
 // PushTerms sends the terms of sales to Redis. The terms are committed; SaleFinisherJob repeats failed calls.
 func (d *SaleService) PushTerms(ctx context.Context, sales ...shop.ID) {
 	for _, id := range sales {
-		sale, err := d.Store.Sale(ctx, id)
+		sale, err := d.Store.Sales().Sale(ctx, id)
 		if err == nil && sale.Epoch != 0 {
 			err = d.Redis.SetTerms(ctx, &sale)
 		}

@@ -32,13 +32,13 @@ func (d *CatalogueService) EditSale(
 				return journal.Operation{}, err
 			}
 			if before.ArchivedAt != 0 && after.ArchivedAt == 0 {
-				if _, err := tx.LockSlot(ctx, before.Slot.ID); errors.Is(err, shop.ErrNoRow) {
+				if _, err := tx.Catalogue().LockSlot(ctx, before.Slot.ID); errors.Is(err, shop.ErrNoRow) {
 					return journal.Operation{}, shop.Fail(shop.WrongState, "the slot of the sale was removed: copy the sale to another slot")
 				} else if err != nil {
 					return journal.Operation{}, err
 				}
 			}
-			if err := tx.SaveSales(ctx, after); err != nil {
+			if err := tx.Sales().SaveSales(ctx, after); err != nil {
 				return journal.Operation{}, err
 			}
 			after, err = d.lockedSale(ctx, tx, id)

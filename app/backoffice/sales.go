@@ -67,7 +67,7 @@ func DefaultCap(limit int) int { return min(max(limit, 0)*capPerLimit, maxCap) }
 // SaleRecords lists sales with their present phases and reports whether another page exists.
 func (d *CatalogueService) SaleRecords(ctx context.Context, q store.SalesQuery) ([]store.SaleRecord, bool, error) {
 	q.Now = d.Now()
-	page, more, err := d.Store.SaleRecords(ctx, q)
+	page, more, err := d.Store.Sales().SaleRecords(ctx, q)
 	for i := range page {
 		setPhases(&page[i], q.Now)
 	}
@@ -76,7 +76,7 @@ func (d *CatalogueService) SaleRecords(ctx context.Context, q store.SalesQuery) 
 
 // SaleRecord reads one sale. NotFound: no such sale.
 func (d *CatalogueService) SaleRecord(ctx context.Context, id shop.ID) (store.SaleRecord, error) {
-	s, err := d.Store.SaleRecord(ctx, id)
+	s, err := d.Store.Sales().SaleRecord(ctx, id)
 	if errors.Is(err, shop.ErrNoRow) {
 		return s, notFound("sale", id, err)
 	}
@@ -119,7 +119,7 @@ func (d *CatalogueService) CopySale(
 	}
 	made, err := store.RunOperationFor[store.SaleRecord](ctx, d.Store, actor,
 		func(tx *store.Store) (journal.Operation, error) {
-			original, err := tx.SaleRecord(ctx, from)
+			original, err := tx.Sales().SaleRecord(ctx, from)
 			if err != nil {
 				return journal.Operation{}, notFound("sale", from, err)
 			}
@@ -157,14 +157,14 @@ func (d *CatalogueService) addSale(
 	ctx context.Context, tx *store.Store, id shop.ID, draft SaleDraft,
 ) (store.SaleRecord, error) {
 	draft.Challenge, draft.Cap = cmp.Or(draft.Challenge, shop.ChallengeNone), cmp.Or(draft.Cap, DefaultCap(draft.Limit))
-	slot, err := tx.LockSlot(ctx, draft.Slot)
+	slot, err := tx.Catalogue().LockSlot(ctx, draft.Slot)
 	if errors.Is(err, shop.ErrNoRow) {
 		return store.SaleRecord{}, shop.Fail(shop.BadRequest, "there is no slot "+draft.Slot.String())
 	}
 	if err != nil {
 		return store.SaleRecord{}, err
 	}
-	product, err := tx.LockProduct(ctx, draft.Product)
+	product, err := tx.Catalogue().LockProduct(ctx, draft.Product)
 	if errors.Is(err, shop.ErrNoRow) || err == nil && product.ArchivedAt != 0 {
 		return store.SaleRecord{}, shop.Fail(
 			shop.BadRequest, "there is no product "+draft.Product.String()+", or it is archived",
@@ -182,10 +182,10 @@ func (d *CatalogueService) addSale(
 	if err := d.checkSale(&s); err != nil {
 		return store.SaleRecord{}, err
 	}
-	if s.Partition, _, err = tx.EmptiestPartition(ctx, slot.ID); err != nil {
+	if s.Partition, _, err = tx.Sales().EmptiestPartition(ctx, slot.ID); err != nil {
 		return store.SaleRecord{}, err
 	}
-	if err := tx.AddSales(ctx, []shop.Sale{saleOf(&s)}); err != nil {
+	if err := tx.Sales().AddSales(ctx, []shop.Sale{saleOf(&s)}); err != nil {
 		return store.SaleRecord{}, err
 	}
 	return d.lockedSale(ctx, tx, id)
@@ -201,7 +201,7 @@ func saleOf(s *store.SaleRecord) shop.Sale {
 
 // lockedSale reads and locks a sale within an operation.
 func (d *CatalogueService) lockedSale(ctx context.Context, tx *store.Store, id shop.ID) (store.SaleRecord, error) {
-	s, err := tx.LockSale(ctx, id)
+	s, err := tx.Sales().LockSale(ctx, id)
 	setPhases(&s, d.Now())
 	return s, err
 }

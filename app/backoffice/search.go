@@ -42,7 +42,7 @@ func (d *SearchService) restrictToText(ctx context.Context, q *store.OrderSearch
 	case len(text) > maxSearch:
 		return false, nil
 	case strings.Contains(text, "@"):
-		u, err := d.Store.UserByEmail(ctx, strings.ToLower(text))
+		u, err := d.Store.Accounts().UserByEmail(ctx, strings.ToLower(text))
 		return d.restrictToUser(q, u.ID, err)
 	}
 	p, err := d.Reader.Payment(ctx, text)
@@ -81,7 +81,7 @@ func (d *SearchService) SearchUsers(ctx context.Context, q store.UserSearch, tex
 		return nil, false, nil
 	}
 	if id, parseErr := shop.ParseID(text); parseErr == nil {
-		u, err := d.Store.UserByID(ctx, id)
+		u, err := d.Store.Accounts().UserByID(ctx, id)
 		if err != nil || u.State == shop.UserDeleted {
 			return nil, false, shop.Unavailable("users", shop.IgnoreNoRow(err))
 		}
@@ -141,19 +141,19 @@ type UserFile struct {
 
 // FindUser reads the data of a user. NotFound: no account, no order and no block has this id.
 func (d *SearchService) FindUser(ctx context.Context, id shop.ID) (f UserFile, err error) {
-	f.User, err = d.Store.UserByID(ctx, id)
+	f.User, err = d.Store.Accounts().UserByID(ctx, id)
 	f.Guest = errors.Is(err, shop.ErrNoRow)
 	if shop.IgnoreNoRow(err) != nil {
 		return f, shop.Unavailable("the user", err)
 	}
 	f.User.ID = id
-	if f.Devices, err = d.Store.DevicesOf(ctx, id, d.Clock.Now()); err != nil {
+	if f.Devices, err = d.Store.Sessions().DevicesOf(ctx, id, d.Clock.Now()); err != nil {
 		return f, shop.Unavailable("devices", err)
 	}
 	if f.Orders, f.More, err = d.Reader.FindOrders(ctx, store.OrderSearch{User: id, Limit: ordersShown}); err != nil {
 		return f, shop.Unavailable("orders", err)
 	}
-	blocks, err := d.Store.Blocks(ctx, d.Clock.Now())
+	blocks, err := d.Store.Blocks().Blocks(ctx, d.Clock.Now())
 	if err != nil {
 		return f, shop.Unavailable("blocks", err)
 	}

@@ -18,22 +18,22 @@ func newSearch(t *testing.T) (*SearchService, *world) {
 	w := newWorld(t)
 	w.user(42, "ada@shop.example", "Ada")
 	w.user(44, "bob@shop.example", "Bob")
-	fakes.Must(t, w.Erase(w.ctx, 44, nil, 1, 1))
+	fakes.Must(t, w.PersonalData().Erase(w.ctx, 44, nil, 1, 1))
 	for id, o := range map[shop.ID]struct {
 		user  shop.ID
 		trade string
 	}{7: {42, "2026112822001"}, 8: {43, "2026112822002"}} {
 		w.order(id, o.user, shop.Pending)
 		trade := payment.Trade{Order: id, No: o.trade, State: payment.TradePaid, AmountFen: 4900}
-		_, outcome, err := w.Receive(w.ctx, trade, 1)
+		_, outcome, err := w.Payments().Receive(w.ctx, trade, 1)
 		if err != nil || outcome != payment.OutcomeTaken {
 			t.Fatalf("receive the payment: got %s, %v; want taken", outcome, err)
 		}
 	}
 	for _, b := range []store.Block{{Kind: store.BlockUser, Value: "50"}, {Kind: store.BlockAddress, Value: "42"}} {
-		fakes.Must(t, fakes.ErrOf(w.AddBlock(w.ctx, b, 0)))
+		fakes.Must(t, fakes.ErrOf(w.Blocks().AddBlock(w.ctx, b, 0)))
 	}
-	return &SearchService{Reader: w.Store, Store: w.Store, Clock: shop.NewClock()}, w
+	return &SearchService{Reader: w.Reports(), Store: w.Store, Clock: shop.NewClock()}, w
 }
 
 // Every supported text finds its orders; other texts find nothing.

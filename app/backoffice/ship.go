@@ -38,11 +38,11 @@ func (d *ShippingService) Ship(
 	}
 	var row shop.Order
 	done, err := d.Store.RunOperation(ctx, actor, func(tx *store.Store) (journal.Operation, error) {
-		before, err := tx.Order(ctx, p.Order)
+		before, err := tx.Orders().Order(ctx, p.Order)
 		if err != nil {
 			return journal.Operation{}, err
 		}
-		all, err := tx.Ship(ctx, shipping, []store.Parcel{p})
+		all, err := tx.Shipments().Ship(ctx, shipping, []store.Parcel{p})
 		if err != nil {
 			return journal.Operation{}, err
 		}
@@ -55,7 +55,7 @@ func (d *ShippingService) Ship(
 		}, nil
 	})
 	if err == nil && done.Repeated {
-		row, err = d.Store.Order(ctx, p.Order)
+		row, err = d.Store.Orders().Order(ctx, p.Order)
 	}
 	if errors.Is(err, shop.ErrNoRow) {
 		return shop.Order{}, shop.Fail(shop.NotFound, "no such order")
@@ -84,7 +84,7 @@ func (d *ShippingService) ConfirmReceipt(ctx context.Context, user, order shop.I
 	if err != nil {
 		return "", shop.UnknownOutcome("read Redis time", err)
 	}
-	row, refundRequested, err := d.Store.ConfirmReceipt(ctx, order, user, now)
+	row, refundRequested, err := d.Store.Shipments().ConfirmReceipt(ctx, order, user, now)
 	switch {
 	case errors.Is(err, shop.ErrNoRow):
 		return "", shop.Fail(shop.NotFound, "no such order")
@@ -100,7 +100,7 @@ func (d *ShippingService) ConfirmReceipt(ctx context.Context, user, order shop.I
 
 // ShipmentOf reads the parcel of an order; nil: it has no parcel.
 func (d *ShippingService) ShipmentOf(ctx context.Context, order shop.ID) (*store.Shipment, error) {
-	s, err := d.Store.ShipmentOf(ctx, order)
+	s, err := d.Store.Shipments().ShipmentOf(ctx, order)
 	if errors.Is(err, shop.ErrNoRow) {
 		return nil, nil
 	}

@@ -93,7 +93,7 @@ func (d *ShippingService) shipBatch(
 	actor.Key = "ship-" + hex.EncodeToString(sum[:16])
 	results, err := store.RunOperationFor[[]ShipLine](ctx, d.Store, actor,
 		func(tx *store.Store) (journal.Operation, error) {
-			shipped, err := tx.Ship(ctx, shipping, parcels)
+			shipped, err := tx.Shipments().Ship(ctx, shipping, parcels)
 			return journal.Operation{Kind: "order.ship_many", Object: "orders", After: shippedIn(shipped), Result: resultsOf(shipped)}, err
 		})
 	if err != nil || actor.DryRun {
@@ -105,7 +105,7 @@ func (d *ShippingService) shipBatch(
 			ids = append(ids, parcels[i].Order)
 		}
 	}
-	rows, err := d.Store.OrdersByID(ctx, ids)
+	rows, err := d.Store.Orders().OrdersByID(ctx, ids)
 	if err != nil {
 		return nil, shop.UnknownOutcome("read shipped orders", err)
 	}

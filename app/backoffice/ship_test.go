@@ -49,12 +49,13 @@ func TestShipmentsArePublishedAfterTheCommit(t *testing.T) {
 	for i, state := range []shop.OrderState{shop.Paid, shop.Paid, shop.Pending, shop.Finished, shop.Refunding} {
 		w.order(shop.ID(i+1), 9, state)
 	}
-	fakes.Must(t, fakes.ErrOf(w.RequestRefund(w.ctx, payment.BuyerRefundRequest{Order: 2, User: 9, Text: "late", At: 1})))
+	request := payment.BuyerRefundRequest{Order: 2, User: 9, Text: "late", At: 1}
+	fakes.Must(t, fakes.ErrOf(w.Refunds().RequestRefund(w.ctx, request)))
 	w.startTrace()
 	service, actor := w.shipping(), ada()
 	fakes.Must(t, fakes.ErrOf(service.Ship(w.ctx, actor, store.Parcel{Order: 1, Carrier: "SF", Tracking: "SF-1"}, false)))
 	fakes.WantSteps(t, w.redis.Trace, "RunOperation", "sell 1", "publish 1")
-	sent, err := w.Store.ShipmentOf(w.ctx, 1)
+	sent, err := w.Store.Shipments().ShipmentOf(w.ctx, 1)
 	if want := w.redis.At.Add(service.FinishAfter); err != nil || sent.FinishAt != want {
 		t.Errorf("got %+v, %v; want FinishAt %d", sent, err, want)
 	}
@@ -113,7 +114,8 @@ func TestOnlyTheBuyerConfirmsTheReceipt(t *testing.T) {
 	for i, state := range []shop.OrderState{shop.Shipped, shop.Shipped, shop.Paid, shop.Refunded, shop.Shipped} {
 		w.order(shop.ID(i+1), 9, state)
 	}
-	fakes.Must(t, fakes.ErrOf(w.RequestRefund(w.ctx, payment.BuyerRefundRequest{Order: 2, User: 9, Text: "late", At: 1})))
+	request := payment.BuyerRefundRequest{Order: 2, User: 9, Text: "late", At: 1}
+	fakes.Must(t, fakes.ErrOf(w.Refunds().RequestRefund(w.ctx, request)))
 	w.startTrace()
 	service := w.shipping()
 	for _, c := range []struct {
@@ -137,7 +139,7 @@ func TestOnlyTheBuyerConfirmsTheReceipt(t *testing.T) {
 		}
 		fakes.WantSteps(t, w.redis.Trace, c.steps...)
 	}
-	w.fail = "Store.ConfirmReceipt"
+	w.fail = "Shipments.ConfirmReceipt"
 	if _, err := service.ConfirmReceipt(w.ctx, 9, 5); shop.AsError(err).Code != shop.Busy ||
 		!errors.Is(err, shop.ErrTransient) {
 		t.Errorf("an unknown outcome: got %v, want busy", err)
@@ -157,7 +159,7 @@ func TestFinisherSendsEmailsAndFinishesOrders(t *testing.T) {
 	queue := &mailQueue{Trace: w.redis.Trace}
 	f := &FinisherJob{
 		Store: w.Store, RedisTime: w.redis.Now, Effects: service.Effects, Queue: queue,
-		Mail: &outbox.OrderMail{Users: w.Store, Mailer: mailer, Now: func() shop.Millis { return w.redis.At }},
+		Mail: &outbox.OrderMail{Users: w.Accounts(), Mailer: mailer, Now: func() shop.Millis { return w.redis.At }},
 	}
 	repeated := []string{"reread", "RescheduleEmails", "confirm"}
 	written := []string{"ClaimShipped", "MarkEmailSent"}
@@ -169,7 +171,7 @@ func TestFinisherSendsEmailsAndFinishesOrders(t *testing.T) {
 		state shop.OrderState
 		steps []string
 	}{
-		{fail: "Store.ClaimShipped", state: shop.Shipped},
+		{fail: "Shipments.ClaimShipped", state: shop.Shipped},
 		{mails: 1, state: shop.Shipped, steps: written},
 		{state: shop.Shipped, mails: 1},
 		{
@@ -189,7 +191,7 @@ func TestFinisherSendsEmailsAndFinishesOrders(t *testing.T) {
 		if err := f.RunOnce(w.ctx); (err != nil) != (step.fail != "") {
 			t.Errorf("step %+v: got the error %v, want an error: %v", step, err, step.fail != "")
 		}
-		o, err := w.Order(w.ctx, 1)
+		o, err := w.Orders().Order(w.ctx, 1)
 		if err != nil || len(mailer.sent) != step.mails || o.State != step.state {
 			t.Errorf("step %+v: got %d e-mails, the state %s, %v; want %d and %s", step, len(mailer.sent), o.State, err, step.mails, step.state)
 		}

@@ -76,7 +76,7 @@ func (d *CatalogueService) SlotCalendar(ctx context.Context, from, to shop.Milli
 	if from >= to || to.Sub(from) > maxCalendar {
 		return nil, shop.Fail(shop.BadRequest, "to must be after from, by at most 92 days")
 	}
-	slots, err := d.Store.AllSlots(ctx, from, to)
+	slots, err := d.Store.Catalogue().AllSlots(ctx, from, to)
 	now := d.Now()
 	for i := range slots {
 		slots[i].Phase = shop.PhaseAt(now, slots[i].OpensAt, slots[i].ClosesAt)
@@ -116,9 +116,9 @@ func (d *CatalogueService) CreateSlot(
 	slot := shop.Slot{ID: id, OpensAt: draft.OpensAt, ClosesAt: draft.ClosesAt, Hidden: draft.Hidden}
 	slot.Phase = shop.PhaseAt(d.Now(), slot.OpensAt, slot.ClosesAt)
 	return store.RunOperationFor[shop.Slot](ctx, d.Store, actor, func(tx *store.Store) (journal.Operation, error) {
-		existing, err := tx.LockSlots(ctx, slot.OpensAt, slot.ClosesAt)
+		existing, err := tx.Catalogue().LockSlots(ctx, slot.OpensAt, slot.ClosesAt)
 		if draft.Hidden && err == nil {
-			existing, err = tx.AllSlots(ctx, slot.OpensAt, slot.ClosesAt)
+			existing, err = tx.Catalogue().AllSlots(ctx, slot.OpensAt, slot.ClosesAt)
 			existing = slices.DeleteFunc(existing,
 				func(s shop.Slot) bool { return !s.Hidden || s.OpensAt != slot.OpensAt })
 		}
@@ -126,7 +126,7 @@ func (d *CatalogueService) CreateSlot(
 			err = shop.Fail(shop.Conflict, "the slot overlaps "+d.describe(existing[0]))
 		}
 		if err == nil {
-			err = tx.AddSlots(ctx, []shop.Slot{slot})
+			err = tx.Catalogue().AddSlots(ctx, []shop.Slot{slot})
 		}
 		return journal.Operation{Kind: "slot.create", Object: object("slot", id), After: slot, Result: slot}, err
 	})
@@ -161,7 +161,7 @@ func (d *CatalogueService) describe(s shop.Slot) string {
 // and another slot can use its time. WrongState: it has other sales.
 func (d *CatalogueService) RemoveSlot(ctx context.Context, actor journal.Actor, id shop.ID) (shop.Slot, error) {
 	return store.RunOperationFor[shop.Slot](ctx, d.Store, actor, func(tx *store.Store) (journal.Operation, error) {
-		slot, err := tx.LockSlot(ctx, id)
+		slot, err := tx.Catalogue().LockSlot(ctx, id)
 		if err != nil {
 			return journal.Operation{}, notFound("slot", id, err)
 		}
@@ -170,7 +170,7 @@ func (d *CatalogueService) RemoveSlot(ctx context.Context, actor journal.Actor, 
 			return journal.Operation{}, shop.Failf(shop.WrongState, "the slot has %d sales: only an empty slot can be removed", slot.Sales)
 		}
 		kind := "slot.remove"
-		archived, err := tx.RemoveSlot(ctx, id)
+		archived, err := tx.Catalogue().RemoveSlot(ctx, id)
 		if archived {
 			kind = "slot.archive"
 		}
@@ -193,7 +193,7 @@ func (d *CatalogueService) ApplyTemplate(
 			err = shop.Fail(shop.Conflict, plan.problemText())
 		}
 		if err == nil && plan.Wrong == 0 && len(slots) > 0 {
-			err = tx.AddSlots(ctx, slots)
+			err = tx.Catalogue().AddSlots(ctx, slots)
 		}
 		return journal.Operation{
 			Kind: "slot.template", Object: "slots:" + string(t.From) + "/" + string(t.To), After: t, Result: plan,
@@ -267,7 +267,7 @@ func (d *CatalogueService) planTemplate(ctx context.Context, tx *store.Store, pl
 		}
 		to = max(to, line.ClosesAt)
 	}
-	existing, err := tx.LockSlots(ctx, from, to)
+	existing, err := tx.Catalogue().LockSlots(ctx, from, to)
 	if err != nil {
 		return nil, err
 	}

@@ -33,7 +33,7 @@ func (d *SaleService) WithdrawStock(
 	if err != nil {
 		return shown, withdrawal, d.conflictWithCounters(ctx, sale, err)
 	}
-	if withdrawal, err = d.Store.Withdrawal(ctx, id); err != nil {
+	if withdrawal, err = d.Store.Withdrawals().Withdrawal(ctx, id); err != nil {
 		return shown, withdrawal, shop.Unavailable("the withdrawal", err)
 	}
 	if settled, err := d.settle(ctx, withdrawal); err != nil {
@@ -58,7 +58,7 @@ func (d *SaleService) requestWithdrawal(
 		return 0, err
 	}
 	return store.RunOperationFor[int64](ctx, d.Store, actor, func(tx *store.Store) (journal.Operation, error) {
-		before, err := tx.LockTerms(ctx, sale, a.Version)
+		before, err := tx.Sales().LockTerms(ctx, sale, a.Version)
 		if err != nil {
 			return journal.Operation{}, notFound("sale", sale, err)
 		}
@@ -66,10 +66,10 @@ func (d *SaleService) requestWithdrawal(
 			return journal.Operation{}, shop.Fail(shop.WrongState, "the sale is closed, so its stock can no longer change")
 		}
 		after := before
-		if err := tx.SaveTerms(ctx, &after); err != nil {
+		if err := tx.Sales().SaveTerms(ctx, &after); err != nil {
 			return journal.Operation{}, err
 		}
-		withdrawal, err := tx.AddWithdrawal(ctx, sale, units)
+		withdrawal, err := tx.Withdrawals().AddWithdrawal(ctx, sale, units)
 		return journal.Operation{
 			Kind: "sale.withdraw_stock", Object: object("sale", sale), Note: a.Note, Result: withdrawal.ID,
 			Before: shop.TermsOf(&before), After: struct {
@@ -87,7 +87,7 @@ func (d *SaleService) ensureLoaded(ctx context.Context, id shop.ID) (shop.Millis
 	if err != nil {
 		return 0, shop.Unavailable("Redis time", err)
 	}
-	sale, err := d.Store.Sale(ctx, id)
+	sale, err := d.Store.Sales().Sale(ctx, id)
 	if err != nil {
 		return now, shop.Unavailable("the sale", notFound("sale", id, err))
 	}
@@ -102,7 +102,7 @@ func (d *SaleService) settle(ctx context.Context, a shop.StockWithdrawal) (shop.
 	if a.State != shop.StockPending {
 		return a, nil
 	}
-	sale, err := d.Store.Sale(ctx, a.Sale)
+	sale, err := d.Store.Sales().Sale(ctx, a.Sale)
 	if err != nil {
 		return a, fmt.Errorf("read sale %s: %w", a.Sale, err)
 	}
@@ -110,7 +110,7 @@ func (d *SaleService) settle(ctx context.Context, a shop.StockWithdrawal) (shop.
 	if err != nil {
 		return a, err
 	}
-	return d.Store.SettleWithdrawal(ctx, a.ID, taken, epoch)
+	return d.Store.Withdrawals().SettleWithdrawal(ctx, a.ID, taken, epoch)
 }
 
 // SaleFinisherJob completes operations on sales after a crash: it sends missing terms to Redis and settles pending
@@ -140,7 +140,7 @@ func (f *SaleFinisherJob) RunOnce(ctx context.Context) error {
 }
 
 func (f *SaleFinisherJob) withdrawals(ctx context.Context) error {
-	pending, err := f.Service.Store.PendingWithdrawals(ctx, finishBatch)
+	pending, err := f.Service.Store.Withdrawals().PendingWithdrawals(ctx, finishBatch)
 	if err != nil {
 		return fmt.Errorf("list pending withdrawals: %w", err)
 	}
@@ -148,7 +148,7 @@ func (f *SaleFinisherJob) withdrawals(ctx context.Context) error {
 	for _, a := range pending {
 		_, err := f.Service.settle(ctx, a)
 		if errors.Is(err, shop.ErrLost) { // retired, or lost until a recovery restores it
-			_, err = f.Service.Store.RefuseWithdrawal(ctx, a.ID)
+			_, err = f.Service.Store.Withdrawals().RefuseWithdrawal(ctx, a.ID)
 		}
 		failed = append(failed, err)
 	}
@@ -157,7 +157,7 @@ func (f *SaleFinisherJob) withdrawals(ctx context.Context) error {
 
 // terms updates the sales of a partition that have an older version in Redis.
 func (f *SaleFinisherJob) terms(ctx context.Context, partition int) error {
-	sales, err := f.Service.Store.LoadedSales(ctx, partition)
+	sales, err := f.Service.Store.Sales().LoadedSales(ctx, partition)
 	if err != nil || len(sales) == 0 {
 		return err
 	}

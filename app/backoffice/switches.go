@@ -145,11 +145,11 @@ func (d *SettingsService) Switches(ctx context.Context) (Switches, error) {
 
 func readSwitches(ctx context.Context, from *store.Store) (Switches, error) {
 	s := normalSwitches()
-	all, err := from.Documents(ctx, settingsDocument)
+	all, err := from.Settings().Documents(ctx, settingsDocument)
 	if err != nil {
 		return s, err
 	}
-	bits, err := from.WorkBits(ctx)
+	bits, err := from.Settings().WorkBits(ctx)
 	if err != nil {
 		return s, err
 	}
@@ -188,10 +188,10 @@ func (d *SettingsService) EditSwitches(ctx context.Context, actor journal.Actor,
 		}
 		body, err := json.Marshal(after)
 		if err == nil {
-			err = tx.SaveDocument(ctx, settingsDocument, before.Version, string(body))
+			err = tx.Settings().SaveDocument(ctx, settingsDocument, before.Version, string(body))
 		}
 		if err == nil && after.WorkBits != before.WorkBits {
-			err = tx.SetWorkBits(ctx, after.WorkBits)
+			err = tx.Settings().SetWorkBits(ctx, after.WorkBits)
 		}
 		return journal.Operation{Kind: "switches.edit", Object: "switches", Before: before, After: after, Note: e.Note, Result: after}, err
 	})
@@ -213,7 +213,7 @@ func (e *SwitchesEdit) apply(s Switches) (Switches, error) {
 
 // CurrentBanner reads the current banner; nil: there is no banner.
 func (d *SettingsService) CurrentBanner(ctx context.Context, now shop.Millis) (*shop.Notice, error) {
-	all, err := d.Store.Documents(ctx, bannerDocument)
+	all, err := d.Store.Settings().Documents(ctx, bannerDocument)
 	if err != nil {
 		return nil, shop.Unavailable("the notice", err)
 	}
@@ -249,7 +249,7 @@ func (d *SettingsService) replaceBanner(
 	ctx context.Context, actor journal.Actor, kind string, change func(before shop.Notice) (shop.Notice, error),
 ) (shop.Notice, error) {
 	return store.RunOperationFor[shop.Notice](ctx, d.Store, actor, func(tx *store.Store) (journal.Operation, error) {
-		all, err := tx.Documents(ctx, bannerDocument)
+		all, err := tx.Settings().Documents(ctx, bannerDocument)
 		if err != nil {
 			return journal.Operation{}, err
 		}
@@ -264,7 +264,7 @@ func (d *SettingsService) replaceBanner(
 		after.Version = all[bannerDocument].Version + 1
 		body, err := json.Marshal(after)
 		if err == nil {
-			err = tx.SaveDocument(ctx, bannerDocument, all[bannerDocument].Version, string(body))
+			err = tx.Settings().SaveDocument(ctx, bannerDocument, all[bannerDocument].Version, string(body))
 		}
 		return journal.Operation{Kind: kind, Object: "notice", Before: before, After: after, Result: after}, err
 	})
@@ -314,7 +314,7 @@ func (b *Switchboard) Run(ctx context.Context) error {
 func (b *Switchboard) RunOnce(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, switchesTimeout)
 	defer cancel()
-	all, err := b.Store.Documents(ctx, settingsDocument, bannerDocument)
+	all, err := b.Store.Settings().Documents(ctx, settingsDocument, bannerDocument)
 	if err != nil {
 		return err
 	}

@@ -49,7 +49,7 @@ func readTexts(ctx context.Context, from *store.Store) ([]PageText, error) {
 			names = append(names, TextDocument(name, lang))
 		}
 	}
-	documents, err := from.Documents(ctx, names...)
+	documents, err := from.Settings().Documents(ctx, names...)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func (d *SettingsService) EditText(ctx context.Context, actor journal.Actor, e P
 		after.Version++
 		body, err := encodeText(after)
 		if err == nil {
-			err = tx.SaveDocument(ctx, TextDocument(e.Name, e.Lang), before.Version, body)
+			err = tx.Settings().SaveDocument(ctx, TextDocument(e.Name, e.Lang), before.Version, body)
 		}
 		return journal.Operation{
 			Kind: "text.edit", Object: "text:" + e.Name + ":" + e.Lang, Before: before, After: after, Result: after,

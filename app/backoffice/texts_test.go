@@ -40,7 +40,7 @@ func TestTextBoardServesEditedTexts(t *testing.T) {
 		t.Errorf("an edit of an outdated version: got %v, want a conflict with version 2", err)
 	}
 
-	fakes.Must(t, s.SaveDocument(ctx, TextDocument("privacy", "en"), 0, "damaged"))
+	fakes.Must(t, s.Settings().SaveDocument(ctx, TextDocument("privacy", "en"), 0, "damaged"))
 	fakes.Must(t, edit("contact", "en", "", 1))
 	fakes.Must(t, board.RunOnce(ctx))
 	want(`{"texts":{"contact":["zh"]}}`, `{"lang":"zh","text":"请来电。"}`)

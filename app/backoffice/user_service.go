@@ -32,7 +32,7 @@ func (s *UserService) SetRole(ctx context.Context, actor journal.Actor, id shop.
 		return journal.Operation{
 			Kind: "user.role", Object: object("user", id),
 			Before: map[string]any{"role": u.Role}, After: map[string]any{"role": role},
-		}, tx.SetRole(ctx, id, role)
+		}, tx.Accounts().SetRole(ctx, id, role)
 	})
 	if errors.Is(err, shop.ErrNoRow) {
 		return u, shop.Fail(shop.WrongState, "the account is not active: its user has not opened the activation link of the e-mail")
@@ -47,7 +47,7 @@ func (s *UserService) RevokeUser(ctx context.Context, actor journal.Actor, id sh
 		return 0, err
 	}
 	return store.RunOperationFor[int](ctx, s.Store, actor, func(tx *store.Store) (journal.Operation, error) {
-		revoked, err := tx.RevokeDevices(ctx, id, 0)
+		revoked, err := tx.Sessions().RevokeDevices(ctx, id, 0)
 		return journal.Operation{
 			Kind: "user.revoke", Object: object("user", id), After: map[string]any{"devices": revoked}, Result: len(revoked),
 		}, err
@@ -64,7 +64,7 @@ func (s *UserService) DeleteUser(ctx context.Context, actor journal.Actor, id sh
 
 // account reads an account that is not deleted.
 func account(ctx context.Context, db *store.Store, id shop.ID) (shop.User, error) {
-	u, err := db.UserByID(ctx, id)
+	u, err := db.Accounts().UserByID(ctx, id)
 	if errors.Is(err, shop.ErrNoRow) || err == nil && u.State == shop.UserDeleted {
 		return u, shop.Fail(shop.NotFound, "no account has that id")
 	}

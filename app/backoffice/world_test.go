@@ -31,9 +31,9 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	s := kit.SQLite(t)
 	w := &world{Store: s, t: t, ctx: kit.Context(t), redis: &fakes.Redis{Trace: &fakes.Trace{}, At: 1_000_000}}
-	fakes.Must(t, s.EnsurePartitions(w.ctx, 1))
+	fakes.Must(t, s.Partitions().EnsurePartitions(w.ctx, 1))
 	w.sale = kit.Offer(t, s, shop.Sale{Slot: kit.OpenSlot(t, s).ID, Initial: 100, Limit: 10, Cap: 60}).ID
-	fakes.Must(t, s.MarkLoaded(w.ctx, w.sale, 1, 1))
+	fakes.Must(t, s.Sales().MarkLoaded(w.ctx, w.sale, 1, 1))
 	return w
 }
 
@@ -46,7 +46,7 @@ func (w *world) startTrace() {
 		}
 		err := call()
 		if err == nil {
-			w.redis.Add("%s", strings.TrimPrefix(name, "Store."))
+			w.redis.Add("%s", name[strings.LastIndex(name, ".")+1:])
 		}
 		return err
 	})
@@ -55,15 +55,15 @@ func (w *world) startTrace() {
 // effects returns the effects of committed orders.
 func (w *world) effects() *order.Effects {
 	return &order.Effects{
-		Redis: w.redis, Notifier: &fakes.Notifier{Trace: w.redis.Trace}, Store: w.Store,
-		PublishMarks: &order.PublishMarks{Store: w.Store},
+		Redis: w.redis, Notifier: &fakes.Notifier{Trace: w.redis.Trace}, Store: w.Store.Orders(),
+		PublishMarks: &order.PublishMarks{Store: w.Store.Orders()},
 	}
 }
 
 // order adds a published order of a user in a state.
 func (w *world) order(id, user shop.ID, state shop.OrderState) {
 	w.t.Helper()
-	fakes.Must(w.t, fakes.ErrOf(w.Insert(w.ctx, 1, []shop.NewOrder{{
+	fakes.Must(w.t, fakes.ErrOf(w.Orders().Insert(w.ctx, 1, []shop.NewOrder{{
 		ID: id, Sale: w.sale, User: user, ProductName: "Lamp", Qty: 1, PriceFen: 4900, AmountFen: 4900,
 		State: shop.Pending, Ticket: int64(id), Seq: int64(id), Hold: 1, SaleVersion: 1, Key: "key-" + id.String(),
 		ContentHash: "0123456789abcdef", CreatedAt: 1, PayBy: 2,
@@ -71,14 +71,14 @@ func (w *world) order(id, user shop.ID, state shop.OrderState) {
 	if state == shop.Shipped {
 		w.exec("UPDATE orders SET state = ? WHERE id = ?", shop.Paid, id)
 		parcel := store.Parcel{Order: id, Carrier: "SF", Tracking: "SF-1"}
-		fakes.Must(w.t, fakes.ErrOf(w.Ship(w.ctx, store.Shipping{}, []store.Parcel{parcel})))
+		fakes.Must(w.t, fakes.ErrOf(w.Shipments().Ship(w.ctx, store.Shipping{}, []store.Parcel{parcel})))
 	}
 	w.exec("UPDATE orders SET state = ?, rev = 3, published_rev = 3, unpublished_since = NULL WHERE id = ?", state, id)
 }
 
 func (w *world) user(id shop.ID, email, name string) {
 	w.t.Helper()
-	fakes.Must(w.t, w.AddUser(w.ctx, shop.User{
+	fakes.Must(w.t, w.Accounts().AddUser(w.ctx, shop.User{
 		ID: id, Email: email, Name: name, Role: shop.Shopper, Lang: "en", State: shop.UserActive, CreatedAt: 1,
 	}))
 }
@@ -91,7 +91,7 @@ func (w *world) exec(query string, args ...any) {
 // journalRows returns the rows of the journal.
 func (w *world) journalRows() []journal.Entry {
 	w.t.Helper()
-	rows, err := w.JournalFrom(w.ctx, 1, 100)
+	rows, err := w.Journal().JournalFrom(w.ctx, 1, 100)
 	fakes.Must(w.t, err)
 	return rows
 }

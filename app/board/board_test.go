@@ -246,7 +246,10 @@ func (f *fakeBoard) AddPoint(_ context.Context, p Point, _ []int) error {
 
 func (f *fakeBoard) Points(context.Context, int) ([]Point, error) { return f.points, nil }
 
-type noSlots struct{ catalog.Store }
+type noSlots struct {
+	catalog.CatalogueStore
+	catalog.SaleStore
+}
 
 func (noSlots) Slots(context.Context, shop.Millis, shop.Millis) ([]shop.Slot, error) { return nil, nil }
 
@@ -265,7 +268,7 @@ func TestBoardShowsOwnFiguresWithoutRedis(t *testing.T) {
 	feed := &Feed{
 		Redis: store, Audience: viewers,
 		Reader: &Reader{
-			Redis: store, Catalogue: catalog.NewCatalogue(noSlots{}, nil, time.UTC),
+			Redis: store, Catalogue: catalog.NewCatalogue(noSlots{}, noSlots{}, nil, time.UTC),
 			Now: func() shop.Millis { return now },
 		},
 		Sample: func() (NodeFigures, PaymentFigures, Flow) {

@@ -15,7 +15,8 @@ import (
 
 // loadRecorder records the sales that a Warmer loads.
 type loadRecorder struct {
-	catalog.Store
+	catalog.CatalogueStore
+	catalog.SaleStore
 	ids []shop.ID
 }
 
@@ -56,7 +57,7 @@ func TestMidnightSaleIsLoadedBeforeItOpens(t *testing.T) {
 			},
 		}
 		catalogue, clock, audience := catalog.NewCatalogue(
-			source, fakes.ExactFilter, time.UTC,
+			source, source, fakes.ExactFilter, time.UTC,
 		), shop.NewClock(), &fakeAudience{}
 		loads, phases := &loadRecorder{}, &catalog.PhaseWatcher{
 			Catalogue: catalogue, Redis: fakeRedis{}, Audience: audience, Clock: clock,
@@ -70,7 +71,7 @@ func TestMidnightSaleIsLoadedBeforeItOpens(t *testing.T) {
 			fakes.Must(t, errors.Join(catalogue.Refresh(ctx), phases.RunOnce(ctx)))
 		}
 		refresh(3 * time.Minute)
-		_ = (&catalog.Warmer{Catalogue: catalogue, Store: loads, Clock: clock}).RunOnce(ctx)
+		_ = (&catalog.Warmer{Catalogue: catalogue, Sales: loads, Clock: clock}).RunOnce(ctx)
 		board := (&Reader{Catalogue: catalogue}).boardSales(ctx, clock.Now())
 		if !slices.Equal(loads.ids, []shop.ID{1, 2}) || len(board) != 2 {
 			t.Errorf("three minutes before: loaded %v, %d sales on the board; want sales 1 and 2 loaded and 2 sales on the board", loads.ids, len(board))

@@ -31,7 +31,7 @@ func (f *Storefront) SalesByPhase(
 	ctx context.Context, phase shop.Phase, page, size int,
 ) ([]shop.SaleView, bool, error) {
 	now := f.Clock.Now()
-	rows, more, err := f.Catalogue.source.SalesByPhase(ctx, phase, now, page, size)
+	rows, more, err := f.Catalogue.sales.SalesByPhase(ctx, phase, now, page, size)
 	if err != nil {
 		return nil, false, shop.Unavailable("sales", err)
 	}
@@ -45,13 +45,13 @@ func (f *Storefront) SalesByPhase(
 
 // Products lists one page of the products of a category; category 0: all; page starts at 1.
 func (f *Storefront) Products(ctx context.Context, category shop.ID, page, size int) ([]shop.Product, bool, error) {
-	products, more, err := f.Catalogue.source.Products(ctx, category, page, size)
+	products, more, err := f.Catalogue.catalogue.Products(ctx, category, page, size)
 	return products, more, shop.Unavailable("products", err)
 }
 
 // Product returns one product with description and rules. NotFound: no such product.
 func (f *Storefront) Product(ctx context.Context, id shop.ID) (shop.Product, error) {
-	product, err := f.Catalogue.source.Product(ctx, id)
+	product, err := f.Catalogue.catalogue.Product(ctx, id)
 	if errors.Is(err, shop.ErrNoRow) {
 		return shop.Product{}, shop.Fail(shop.NotFound, "no such product")
 	}
@@ -60,6 +60,6 @@ func (f *Storefront) Product(ctx context.Context, id shop.ID) (shop.Product, err
 
 // Categories lists all categories in their order.
 func (f *Storefront) Categories(ctx context.Context) ([]shop.Category, error) {
-	categories, err := f.Catalogue.source.Categories(ctx)
+	categories, err := f.Catalogue.catalogue.Categories(ctx)
 	return categories, shop.Unavailable("categories", err)
 }

@@ -37,7 +37,8 @@ type IDFilter = func(id shop.ID) bool
 // it is at most about a second old (I11). The new snapshot is complete before it replaces the old one: no client waits
 // for the database after an operator's change. If the database fails meanwhile, the old snapshot stays.
 type Catalogue struct {
-	source    Store
+	catalogue CatalogueStore
+	sales     SaleStore
 	newFilter func(ids []shop.ID) IDFilter
 	zone      *time.Location
 	// MinChallenge returns the minimum entry check of every sale; nil: no minimum. After its result changes, call
@@ -92,8 +93,12 @@ func (s *snapshot) putSlot(slot shop.ID, sales []*shop.Sale) {
 }
 
 // NewCatalogue returns an empty catalogue. zone determines the shop's days.
-func NewCatalogue(source Store, newFilter func(ids []shop.ID) IDFilter, zone *time.Location) *Catalogue {
-	return &Catalogue{source: source, newFilter: newFilter, zone: zone, version: -1, known: newSnapshot()}
+func NewCatalogue(
+	catalogue CatalogueStore, sales SaleStore, newFilter func(ids []shop.ID) IDFilter, zone *time.Location,
+) *Catalogue {
+	return &Catalogue{
+		catalogue: catalogue, sales: sales, newFilter: newFilter, zone: zone, version: -1, known: newSnapshot(),
+	}
 }
 
 // Run refreshes the snapshot every catalogueInterval until ctx ends.
@@ -106,7 +111,7 @@ func (c *Catalogue) Refresh(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	readStart := time.Now()
-	version, err := c.source.Version(ctx)
+	version, err := c.catalogue.Version(ctx)
 	if err != nil {
 		return fmt.Errorf("read catalogue version: %w", err)
 	}
@@ -114,7 +119,7 @@ func (c *Catalogue) Refresh(ctx context.Context) error {
 		return nil
 	}
 	// The following data are read after the version, so they are at least as new.
-	ids, err := c.source.SaleIDs(ctx)
+	ids, err := c.sales.SaleIDs(ctx)
 	if err != nil {
 		return fmt.Errorf("read sale ids: %w", err)
 	}
@@ -164,7 +169,7 @@ func (c *Catalogue) readSnapshot(ctx context.Context) (snapshot, error) {
 		fresh.putSlot(slot.ID, rows)
 	}
 	sales = slices.DeleteFunc(sales, func(id shop.ID) bool { return fresh.sales[id] != nil })
-	rows, err := c.source.Sales(ctx, sales)
+	rows, err := c.sales.Sales(ctx, sales)
 	if err != nil {
 		return fresh, fmt.Errorf("%d sales: %w", len(sales), err)
 	}
@@ -231,7 +236,7 @@ func loadOnce[V any](
 }
 
 func (c *Catalogue) load(ctx context.Context, version int64, id shop.ID) (*shop.Sale, error) {
-	sale, err := c.source.Sale(ctx, id)
+	sale, err := c.sales.Sale(ctx, id)
 	if errors.Is(err, shop.ErrNoRow) {
 		return nil, shop.ErrNoSale
 	}
@@ -278,7 +283,7 @@ func (c *Catalogue) SalesOfSlot(ctx context.Context, slot shop.ID) ([]*shop.Sale
 }
 
 func (c *Catalogue) loadSlot(ctx context.Context, version int64, slot shop.ID) ([]*shop.Sale, error) {
-	if s, err := c.source.Slot(ctx, slot); errors.Is(err, shop.ErrNoRow) || err == nil && s.Hidden {
+	if s, err := c.catalogue.Slot(ctx, slot); errors.Is(err, shop.ErrNoRow) || err == nil && s.Hidden {
 		return nil, shop.Fail(shop.NotFound, "no such slot")
 	}
 	sales, err := c.readSlot(ctx, slot)
@@ -290,7 +295,7 @@ func (c *Catalogue) loadSlot(ctx context.Context, version int64, slot shop.ID) (
 }
 
 func (c *Catalogue) readSlot(ctx context.Context, slot shop.ID) ([]*shop.Sale, error) {
-	rows, err := c.source.SalesOfSlot(ctx, slot)
+	rows, err := c.sales.SalesOfSlot(ctx, slot)
 	if err != nil {
 		return nil, fmt.Errorf("sales of slot %s: %w", slot, err)
 	}
@@ -378,7 +383,7 @@ func (c *Catalogue) slotsFrom(ctx context.Context, day time.Time) ([]shop.Slot, 
 }
 
 func (c *Catalogue) readDays(ctx context.Context, day time.Time) ([]shop.Slot, error) {
-	slots, err := c.source.Slots(ctx, shop.MillisOf(day), shop.MillisOf(day.AddDate(0, 0, 2)))
+	slots, err := c.catalogue.Slots(ctx, shop.MillisOf(day), shop.MillisOf(day.AddDate(0, 0, 2)))
 	if err != nil {
 		return nil, fmt.Errorf("slots of %s: %w", day.Format(time.DateOnly), err)
 	}
@@ -388,7 +393,7 @@ func (c *Catalogue) readDays(ctx context.Context, day time.Time) ([]shop.Slot, e
 // SlotsOfDay lists the slots of one day in the shop's time zone, each with its phase at the instant now.
 func (c *Catalogue) SlotsOfDay(ctx context.Context, day time.Time, now shop.Millis) ([]shop.Slot, error) {
 	start := time.Date(day.Year(), day.Month(), day.Day(), 0, 0, 0, 0, c.zone)
-	slots, err := c.source.Slots(ctx, shop.MillisOf(start), shop.MillisOf(start.AddDate(0, 0, 1)))
+	slots, err := c.catalogue.Slots(ctx, shop.MillisOf(start), shop.MillisOf(start.AddDate(0, 0, 1)))
 	if err != nil {
 		return nil, shop.Unavailable("the slots", err)
 	}

@@ -17,7 +17,7 @@ func TestOnlyAFreshFilterRejectsUnknownIDs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		source := &fakes.SaleData{OnSale: map[shop.ID]shop.Sale{1: {ID: 1}}}
-		c := NewCatalogue(source, fakes.ExactFilter, time.UTC)
+		c := NewCatalogue(source, source, fakes.ExactFilter, time.UTC)
 		ctx := context.Background()
 		fakes.Must(t, c.Refresh(ctx))
 		notFound := &shop.Error{Code: shop.NotFound}
@@ -45,7 +45,7 @@ func TestVersionChangeReloadsTheSnapshot(t *testing.T) {
 			3: {ID: 3, PriceFen: 100, ClosesAt: now.Add(-saleRetention)},
 		},
 	}
-	c := NewCatalogue(source, fakes.ExactFilter, time.UTC)
+	c := NewCatalogue(source, source, fakes.ExactFilter, time.UTC)
 	ctx := t.Context()
 	refresh := func() {
 		t.Helper()
@@ -112,7 +112,7 @@ func TestSnapshotStaysWithoutTheDatabase(t *testing.T) {
 				Planned: []shop.Slot{{ID: 7, OpensAt: now, ClosesAt: now.Add(time.Hour)}},
 				OnSale:  map[shop.ID]shop.Sale{1: {ID: 1, Slot: 7, ClosesAt: now.Add(time.Hour)}},
 			}
-			c := NewCatalogue(source, fakes.ExactFilter, time.UTC)
+			c := NewCatalogue(source, source, fakes.ExactFilter, time.UTC)
 			wantSnapshot := func(when string) {
 				t.Helper()
 				if _, err := c.Sale(t.Context(), 1); err != nil {
@@ -149,7 +149,7 @@ func TestTodayShowsTheSlotsAroundTheCurrentOne(t *testing.T) {
 			source.Planned, shop.Slot{ID: shop.ID(i + 1), OpensAt: opens, ClosesAt: opens.Add(5 * time.Minute)},
 		)
 	}
-	c := NewCatalogue(source, fakes.ExactFilter, time.UTC)
+	c := NewCatalogue(source, source, fakes.ExactFilter, time.UTC)
 	now := shop.MillisOf(day.Add(12 * time.Hour))
 	slots, err := c.Today(context.Background(), now)
 	if err != nil || len(slots) != maxSlotsShown {
@@ -170,7 +170,7 @@ func TestTodayShowsTomorrowAfterTheLastSlot(t *testing.T) {
 	source := &fakes.SaleData{Planned: []shop.Slot{
 		{ID: 1, OpensAt: at(0, 20), ClosesAt: at(0, 22)}, {ID: 2, OpensAt: at(1, 8), ClosesAt: at(1, 10)},
 	}}
-	c := NewCatalogue(source, fakes.ExactFilter, time.UTC)
+	c := NewCatalogue(source, source, fakes.ExactFilter, time.UTC)
 	ctx := context.Background()
 	for hour, want := range map[int]int{21: 1, 23: 2} {
 		slots, err := c.Today(ctx, at(0, hour))
@@ -185,7 +185,7 @@ func TestConcurrentCallersShareOneRead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		source := &fakes.SaleData{OnSale: map[shop.ID]shop.Sale{2: {ID: 2, Slot: 20}}, Delay: 5 * time.Millisecond}
-		c := NewCatalogue(source, fakes.ExactFilter, time.UTC)
+		c := NewCatalogue(source, source, fakes.ExactFilter, time.UTC)
 		firstCtx, cancelFirst := context.WithCancel(t.Context())
 		var callers sync.WaitGroup
 		read := func(ctx context.Context) {

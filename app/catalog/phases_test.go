@@ -57,7 +57,7 @@ func TestEditsAndPhasesOfWatchedSalesArePublished(t *testing.T) {
 		opens := shop.MillisOf(time.Now()).Add(10 * time.Second)
 		sale := shop.Sale{ID: 1, Version: 1, OpensAt: opens, ClosesAt: opens.Add(time.Hour)}
 		source := &fakes.SaleData{At: 1, OnSale: map[shop.ID]shop.Sale{1: sale, 2: {ID: 2, Version: 1}}}
-		catalogue, clock := NewCatalogue(source, fakes.ExactFilter, time.UTC), shop.NewClock()
+		catalogue, clock := NewCatalogue(source, source, fakes.ExactFilter, time.UTC), shop.NewClock()
 		audience := &listeners{watched: []shop.ID{1}}
 		w := newWatcher(catalogue, clock, audience)
 		check := func(want ...shop.SaleView) {
@@ -107,7 +107,7 @@ func TestOpeningIsPublishedWithoutTheDatabase(t *testing.T) {
 					At: 1, OnSale: map[shop.ID]shop.Sale{1: sale},
 					Planned: []shop.Slot{{ID: 7, OpensAt: opens, ClosesAt: opens.Add(time.Hour)}},
 				}
-				catalogue, clock := NewCatalogue(source, fakes.ExactFilter, time.UTC), shop.NewClock()
+				catalogue, clock := NewCatalogue(source, source, fakes.ExactFilter, time.UTC), shop.NewClock()
 				audience := &listeners{watched: []shop.ID{1}}
 				w := newWatcher(catalogue, clock, audience)
 				time.Sleep(time.Until(midnight) - 2*time.Minute)

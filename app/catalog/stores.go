@@ -6,23 +6,26 @@ import (
 	"stampede/app/shop"
 )
 
-// Store has the database reads and writes of this package, see store.Store.
-type Store interface {
+// CatalogueStore reads the catalogue version, slots and products, see store.Catalogue.
+type CatalogueStore interface {
 	Version(ctx context.Context) (int64, error)
-	SaleIDs(ctx context.Context) ([]shop.ID, error)
 	Slots(ctx context.Context, from, to shop.Millis) ([]shop.Slot, error)
 	Slot(ctx context.Context, id shop.ID) (shop.Slot, error)
+	Products(ctx context.Context, category shop.ID, page, size int) (products []shop.Product, more bool, err error)
+	Product(ctx context.Context, id shop.ID) (shop.Product, error)
+	Categories(ctx context.Context) ([]shop.Category, error)
+}
+
+// SaleStore reads sales and marks them as loaded, see store.Sales.
+type SaleStore interface {
+	SaleIDs(ctx context.Context) ([]shop.ID, error)
 	Sale(ctx context.Context, id shop.ID) (shop.Sale, error)
 	Sales(ctx context.Context, ids []shop.ID) ([]shop.Sale, error)
 	SalesOfSlot(ctx context.Context, slot shop.ID) ([]shop.Sale, error)
 	SalesByPhase(
 		ctx context.Context, phase shop.Phase, now shop.Millis, page, size int,
 	) (sales []shop.Sale, more bool, err error)
-	Products(ctx context.Context, category shop.ID, page, size int) (products []shop.Product, more bool, err error)
-	Product(ctx context.Context, id shop.ID) (shop.Product, error)
-	Categories(ctx context.Context) ([]shop.Category, error)
 	MarkLoaded(ctx context.Context, sale shop.ID, epoch, version int64) error
-	PartitionEpoch(ctx context.Context, partition int) (epoch, seq int64, err error)
 }
 
 // Redis has the operations of this package on the sales in Redis, see streams.Inventory.

@@ -26,10 +26,12 @@ const (
 // marked as loaded but missing in Redis was lost, and only a recovery may restore it.
 type Warmer struct {
 	Catalogue *Catalogue
-	Store     Store
+	Sales     SaleStore
 	Redis     Redis
 	Clock     *shop.Clock
-	OnLost    func(partition int) // called when a partition needs a recovery
+	// PartitionEpoch reads the epoch of a partition and the highest seq of its rows.
+	PartitionEpoch func(ctx context.Context, partition int) (epoch, seq int64, err error)
+	OnLost         func(partition int) // called when a partition needs a recovery
 
 	loads shop.SharedLoad[shop.ID, struct{}]
 
@@ -48,11 +50,11 @@ func (w *Warmer) Ensure(ctx context.Context, sale shop.ID) error {
 }
 
 func (w *Warmer) load(ctx context.Context, id shop.ID) error {
-	sale, err := w.Store.Sale(ctx, id) // from the database: the snapshot may lack the epoch
+	sale, err := w.Sales.Sale(ctx, id) // from the database: the snapshot may lack the epoch
 	if err != nil {
 		return fmt.Errorf("read sale %s: %w", id, err)
 	}
-	epoch, _, err := w.Store.PartitionEpoch(ctx, sale.Partition)
+	epoch, _, err := w.PartitionEpoch(ctx, sale.Partition)
 	if err != nil {
 		return fmt.Errorf("read epoch of partition %d: %w", sale.Partition, err)
 	}
@@ -63,7 +65,7 @@ func (w *Warmer) load(ctx context.Context, id shop.ID) error {
 		if err := w.Redis.Create(ctx, epoch, state); err != nil {
 			return fmt.Errorf("create sale %s in Redis: %w", id, err)
 		}
-		if err := w.Store.MarkLoaded(ctx, id, epoch, sale.Version); err != nil {
+		if err := w.Sales.MarkLoaded(ctx, id, epoch, sale.Version); err != nil {
 			return fmt.Errorf("mark sale %s loaded: %w", id, err)
 		}
 	}

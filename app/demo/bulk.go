@@ -22,7 +22,7 @@ func (s *Seeder) Bulk(ctx context.Context, n int, progress func(done int)) error
 				return err
 			}
 		}
-		if err := s.Store.AddProducts(ctx, batch); err != nil {
+		if err := s.Store.Catalogue().AddProducts(ctx, batch); err != nil {
 			return fmt.Errorf("add products %d to %d: %w", done+1, done+len(batch), err)
 		}
 		done += len(batch)

@@ -26,7 +26,7 @@ type ScheduleJob struct {
 func (j *ScheduleJob) RunOnce(ctx context.Context) error {
 	now := j.Now()
 	until := now.Add(slotsAhead * j.Slot)
-	existing, err := j.Seeder.Store.Slots(ctx, now.Add(-j.Slot), until.Add(j.Slot))
+	existing, err := j.Seeder.Store.Catalogue().Slots(ctx, now.Add(-j.Slot), until.Add(j.Slot))
 	if err != nil {
 		return fmt.Errorf("read slots: %w", err)
 	}

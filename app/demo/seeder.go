@@ -28,7 +28,7 @@ func (s *Seeder) Products(ctx context.Context) error {
 	}
 	var missing []shop.Product
 	for _, o := range offers {
-		_, err := s.Store.Product(ctx, o.product.ID)
+		_, err := s.Store.Catalogue().Product(ctx, o.product.ID)
 		switch {
 		case errors.Is(err, shop.ErrNoRow):
 			missing = append(missing, o.product)
@@ -39,14 +39,14 @@ func (s *Seeder) Products(ctx context.Context) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	if err := s.Store.AddProducts(ctx, missing); err != nil {
+	if err := s.Store.Catalogue().AddProducts(ctx, missing); err != nil {
 		return fmt.Errorf("add demo products: %w", err)
 	}
 	return nil
 }
 
 func (s *Seeder) categories(ctx context.Context, wanted []shop.Category) error {
-	existing, err := s.Store.Categories(ctx)
+	existing, err := s.Store.Catalogue().Categories(ctx)
 	if err != nil {
 		return fmt.Errorf("list categories: %w", err)
 	}
@@ -56,7 +56,7 @@ func (s *Seeder) categories(ctx context.Context, wanted []shop.Category) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	if err := s.Store.AddCategories(ctx, missing); err != nil {
+	if err := s.Store.Catalogue().AddCategories(ctx, missing); err != nil {
 		return fmt.Errorf("add categories: %w", err)
 	}
 	return nil
@@ -76,11 +76,11 @@ func (s *Seeder) Schedule(ctx context.Context, plan []Window) (int, error) {
 		}
 		slots[i] = shop.Slot{ID: id, OpensAt: w.Opens, ClosesAt: w.Closes}
 	}
-	if err := s.Store.AddSlots(ctx, slots); err != nil {
+	if err := s.Store.Catalogue().AddSlots(ctx, slots); err != nil {
 		return 0, fmt.Errorf("add %d slots: %w", len(slots), err)
 	}
 	// Read the slots again: an existing slot keeps its id.
-	existing, err := s.Store.Slots(ctx, plan[0].Opens, plan[len(plan)-1].Closes)
+	existing, err := s.Store.Catalogue().Slots(ctx, plan[0].Opens, plan[len(plan)-1].Closes)
 	if err != nil {
 		return 0, fmt.Errorf("read slots: %w", err)
 	}
@@ -100,7 +100,7 @@ func (s *Seeder) Schedule(ctx context.Context, plan []Window) (int, error) {
 	if len(sales) == 0 {
 		return 0, nil
 	}
-	if err := s.Store.AddSales(ctx, sales); err != nil {
+	if err := s.Store.Sales().AddSales(ctx, sales); err != nil {
 		return 0, fmt.Errorf("add %d sales: %w", len(sales), err)
 	}
 	return filled, nil

@@ -27,13 +27,13 @@ func TestProductsAreAddedOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	products, more, err := s.Store.Products(t.Context(), 0, 1, 100)
-	categories, failed := s.Store.Categories(t.Context())
+	products, more, err := s.Store.Catalogue().Products(t.Context(), 0, 1, 100)
+	categories, failed := s.Store.Catalogue().Categories(t.Context())
 	if err != nil || failed != nil || more || len(products) != 12 || len(categories) != 4 {
 		t.Errorf("got %d products in %d categories, %v, %v; want 12 in 4", len(products), len(categories), err, failed)
 	}
 	for _, short := range products {
-		p, err := s.Store.Product(t.Context(), short.ID)
+		p, err := s.Store.Catalogue().Product(t.Context(), short.ID)
 		if err != nil || p.Description == "" || p.Rules == "" || !strings.HasPrefix(p.Images[0].URL, "/products/") ||
 			p.Images[0].Alt == "" {
 			t.Errorf("product %s: got %+v, want a description, rules and a picture", p.Name, p)
@@ -100,7 +100,7 @@ func TestScheduleJobFillsEverySlot(t *testing.T) {
 	start := 1_000_000 * minute
 	now := start
 	readSlots := func() (slots []shop.Slot, last shop.Millis) {
-		slots, err := s.Store.Slots(t.Context(), start-60*minute, now+600*minute)
+		slots, err := s.Store.Catalogue().Slots(t.Context(), start-60*minute, now+600*minute)
 		if err != nil || len(slots) == 0 {
 			t.Fatalf("got %d slots, %v; want at least 1", len(slots), err)
 		}
@@ -115,7 +115,7 @@ func TestScheduleJobFillsEverySlot(t *testing.T) {
 	}
 	// A crash between slots and sales leaves an empty slot, which the next RunOnce fills.
 	_, last := readSlots()
-	err := s.Store.AddSlots(t.Context(), []shop.Slot{{ID: 77, OpensAt: last, ClosesAt: last + 5*minute}})
+	err := s.Store.Catalogue().AddSlots(t.Context(), []shop.Slot{{ID: 77, OpensAt: last, ClosesAt: last + 5*minute}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +124,7 @@ func TestScheduleJobFillsEverySlot(t *testing.T) {
 	}
 	slots, _ := readSlots()
 	for _, slot := range slots {
-		sales, err := s.Store.SalesOfSlot(t.Context(), slot.ID)
+		sales, err := s.Store.Sales().SalesOfSlot(t.Context(), slot.ID)
 		products := make(map[shop.ID]bool)
 		for _, sale := range sales {
 			products[sale.Product.ID] = true

@@ -26,7 +26,7 @@ var sampleTexts = []backoffice.PageText{
 func (s *Seeder) Texts(ctx context.Context) error {
 	for _, t := range sampleTexts {
 		name := backoffice.TextDocument(t.Name, t.Lang)
-		existing, err := s.Store.Documents(ctx, name)
+		existing, err := s.Store.Settings().Documents(ctx, name)
 		if err != nil {
 			return fmt.Errorf("look for the document %s: %w", name, err)
 		}
@@ -35,7 +35,7 @@ func (s *Seeder) Texts(ctx context.Context) error {
 		}
 		body, err := json.Marshal(t)
 		if err == nil {
-			err = s.Store.SaveDocument(ctx, name, 0, string(body))
+			err = s.Store.Settings().SaveDocument(ctx, name, 0, string(body))
 		}
 		if err != nil {
 			return fmt.Errorf("add the document %s: %w", name, err)

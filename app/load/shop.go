@@ -55,7 +55,7 @@ func (s *Shop) offer(ctx context.Context, n int, units int64, limit int) ([]shop
 		}
 		s.offered++
 	}
-	return ids, s.Store.AddSales(ctx, sales)
+	return ids, s.Store.Sales().AddSales(ctx, sales)
 }
 
 func (s *Shop) addProduct(ctx context.Context) error {
@@ -68,9 +68,9 @@ func (s *Shop) addProduct(ctx context.Context) error {
 		ID: product, Name: "Load no. " + product.String(), CategoryID: category, ListPriceFen: 19900,
 		Images: []shop.Image{{URL: "/products/kettle.svg", Alt: "Kettle"}},
 	}
-	err := s.Store.AddCategories(ctx, []shop.Category{{ID: category, Name: "Load " + category.String()}})
+	err := s.Store.Catalogue().AddCategories(ctx, []shop.Category{{ID: category, Name: "Load " + category.String()}})
 	if err == nil {
-		err = s.Store.AddProducts(ctx, []shop.Product{s.product})
+		err = s.Store.Catalogue().AddProducts(ctx, []shop.Product{s.product})
 	}
 	if err != nil {
 		return fmt.Errorf("add a product: %w", err)
@@ -81,7 +81,7 @@ func (s *Shop) addProduct(ctx context.Context) error {
 // openSlot returns the slot that is open now, or adds a slot between the neighbouring slots.
 func (s *Shop) openSlot(ctx context.Context, now shop.Millis) (shop.Slot, error) {
 	slot := shop.Slot{OpensAt: now.Add(-time.Minute), ClosesAt: now.Add(saleLength)}
-	neighbours, err := s.Store.Slots(ctx, slot.OpensAt, slot.ClosesAt)
+	neighbours, err := s.Store.Catalogue().Slots(ctx, slot.OpensAt, slot.ClosesAt)
 	if err != nil {
 		return shop.Slot{}, fmt.Errorf("read slots: %w", err)
 	}
@@ -98,7 +98,7 @@ func (s *Shop) openSlot(ctx context.Context, now shop.Millis) (shop.Slot, error)
 	if slot.ID, err = s.Mint(); err != nil {
 		return shop.Slot{}, fmt.Errorf("mint slot id: %w", err)
 	}
-	if err = s.Store.AddSlots(ctx, []shop.Slot{slot}); err != nil {
+	if err = s.Store.Catalogue().AddSlots(ctx, []shop.Slot{slot}); err != nil {
 		return shop.Slot{}, fmt.Errorf("add a slot: %w", err)
 	}
 	return slot, nil

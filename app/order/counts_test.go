@@ -110,7 +110,7 @@ func catalogueOf(t testing.TB, sales ...shop.Sale) *catalog.Catalogue {
 	for _, sale := range sales {
 		source.OnSale[sale.ID] = sale
 	}
-	c := catalog.NewCatalogue(source, fakes.ExactFilter, time.UTC)
+	c := catalog.NewCatalogue(source, source, fakes.ExactFilter, time.UTC)
 	fakes.Must(t, c.Refresh(t.Context()))
 	return c
 }

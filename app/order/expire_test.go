@@ -134,7 +134,7 @@ func TestCancelledReservationKeepsItsEpoch(t *testing.T) {
 	}
 	x := &Expirer{
 		Redis: inventory, Store: dueStore, Reader: &Reader{
-			Catalogue: catalog.NewCatalogue(oneSale{}, nil, time.UTC), Redis: inventory, Store: dueStore,
+			Catalogue: catalog.NewCatalogue(oneSale{}, oneSale{}, nil, time.UTC), Redis: inventory, Store: dueStore,
 		},
 	}
 	_, err := x.Cancel(context.Background(), 9, 1)

@@ -71,7 +71,10 @@ func effectsOf(inventory Redis, orders Store, notifier Notifier) *Effects {
 	return &Effects{Redis: inventory, Notifier: notifier, Store: orders, PublishMarks: &PublishMarks{Store: orders}}
 }
 
-type oneSale struct{ catalog.Store }
+type oneSale struct {
+	catalog.CatalogueStore
+	catalog.SaleStore
+}
 
 func (oneSale) Sale(_ context.Context, id shop.ID) (shop.Sale, error) {
 	return shop.Sale{ID: id, Product: shop.Product{Name: "Lamp"}}, nil
@@ -83,7 +86,7 @@ func newTestFulfiller() (*Fulfiller, *faultyStore, *fakes.Redis, *fakes.Notifier
 	notifier := &fakes.Notifier{Trace: tr}
 	inventory := &fakes.Redis{Trace: tr, At: 1_000_000, Published: notifier}
 	return &Fulfiller{
-		Catalogue: catalog.NewCatalogue(oneSale{}, nil, time.UTC), Redis: inventory, Store: faulty,
+		Catalogue: catalog.NewCatalogue(oneSale{}, oneSale{}, nil, time.UTC), Redis: inventory, Store: faulty,
 		Effects: effectsOf(inventory, faulty, notifier), PayWindow: time.Minute,
 	}, faulty, inventory, notifier
 }

@@ -71,7 +71,7 @@ func (c *PaymentService) endOrders(
 	if err != nil {
 		return nil, nil, fmt.Errorf("read Redis time: %w", errors.Join(shop.ErrTransient, err))
 	}
-	rows, err = c.Store.EndTraded(ctx, orders, to, now)
+	rows, err = c.Trades.EndTraded(ctx, orders, to, now)
 	if err != nil {
 		return nil, nil, fmt.Errorf("end %d orders: %w", len(orders), err)
 	}
@@ -90,5 +90,5 @@ func (c *PaymentService) settlePaid(ctx context.Context, t Trade) (shop.Order, e
 	if err := c.Settle(ctx, t); err != nil {
 		return shop.Order{}, fmt.Errorf("settle the trade of order %s: %w", t.Order, errors.Join(shop.ErrTransient, err))
 	}
-	return c.Store.Order(ctx, t.Order)
+	return c.Orders.Order(ctx, t.Order)
 }

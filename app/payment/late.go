@@ -19,11 +19,11 @@ import (
 // and PayReconciler repeats resolve.
 func (c *PaymentService) resolve(ctx context.Context, o shop.Order) error {
 	// The epoch is read before the hold: if a recovery changes the epoch in between, ReviveLate fails.
-	sale, err := c.Store.Sale(ctx, o.Sale)
+	sale, err := c.Sales.Sale(ctx, o.Sale)
 	if err != nil {
 		return fmt.Errorf("read sale %s: %w", o.Sale, err)
 	}
-	claimed, err := c.Store.ClaimHold(ctx, o.ID, o.State)
+	claimed, err := c.Orders.ClaimHold(ctx, o.ID, o.State)
 	switch {
 	case errors.Is(err, shop.ErrNoRow):
 		return c.settleResolved(ctx, o.ID)
@@ -58,7 +58,7 @@ func (c *PaymentService) revive(ctx context.Context, claimed shop.Order, epoch i
 	if err != nil {
 		return fmt.Errorf("read Redis time: %w", errors.Join(shop.ErrTransient, err))
 	}
-	paid, err := c.Store.ReviveLate(ctx, claimed, epoch, now)
+	paid, err := c.Trades.ReviveLate(ctx, claimed, epoch, now)
 	switch {
 	case err == nil:
 	case errors.Is(err, shop.ErrNoRow), errors.Is(err, shop.ErrPermanent), errors.Is(err, shop.ErrStaleEpoch):
@@ -86,7 +86,7 @@ func (c *PaymentService) refundLate(ctx context.Context, o shop.Order, reason st
 	if err != nil {
 		return fmt.Errorf("read Redis time: %w", errors.Join(shop.ErrTransient, err))
 	}
-	refunding, err := c.Store.BeginRefund(ctx, o.ID, []shop.OrderState{shop.Expired, shop.Cancelled}, reason, now)
+	refunding, err := c.Refunds.BeginRefund(ctx, o.ID, []shop.OrderState{shop.Expired, shop.Cancelled}, reason, now)
 	if errors.Is(err, shop.ErrNoRow) {
 		return c.settleResolved(ctx, o.ID)
 	}
@@ -107,7 +107,7 @@ func (c *PaymentService) settleResolved(ctx context.Context, id shop.ID) error {
 	if err != nil {
 		return fmt.Errorf("read Redis time: %w", errors.Join(shop.ErrTransient, err))
 	}
-	o, err := c.Store.Order(ctx, id)
+	o, err := c.Orders.Order(ctx, id)
 	if err != nil {
 		return fmt.Errorf("read order %s: %w", id, err)
 	}
@@ -117,5 +117,5 @@ func (c *PaymentService) settleResolved(ctx context.Context, id shop.ID) error {
 	case o.CancelledAt == 0: // revived; that transaction also settled the payment
 		return c.Effects.Do(ctx, now, &o)
 	}
-	return c.Store.Resolve(ctx, id, OutcomeRefunded)
+	return c.Trades.Resolve(ctx, id, OutcomeRefunded)
 }

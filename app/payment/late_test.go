@@ -19,7 +19,10 @@ func effectsOf(inventory order.Redis, orders order.Store, notifier order.Notifie
 
 // stores is the database interface of this package and its effects.
 type stores interface {
-	Store
+	Trades
+	Refunds
+	Orders
+	Sales
 	order.Store
 }
 
@@ -186,7 +189,7 @@ func TestLateMoneyRevivesOrRefundsOrder(t *testing.T) {
 			}}
 			c.change(w)
 			payments := &PaymentService{
-				Redis: lateInventory{&fakes.Redis{Trace: tr, At: now}, w}, Store: w,
+				Redis: lateInventory{&fakes.Redis{Trace: tr, At: now}, w}, Trades: w, Refunds: w, Orders: w, Sales: w,
 				Effects: effectsOf(
 					lateInventory{&fakes.Redis{Trace: tr, At: now}, w}, w, &fakes.Notifier{Trace: tr}),
 			}

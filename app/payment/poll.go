@@ -112,13 +112,13 @@ func (r *PayReconciler) resolveLate(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read Redis time: %w", err)
 	}
-	list, err := r.Payments.Store.Unresolved(ctx, now.Add(-minUnresolvedAge), r.skip, lateBatch)
+	list, err := r.Payments.Trades.Unresolved(ctx, now.Add(-minUnresolvedAge), r.skip, lateBatch)
 	if err != nil {
 		return fmt.Errorf("list unresolved payments: %w", err)
 	}
 	var failed []error
 	for _, p := range list {
-		o, err := r.Payments.Store.Order(ctx, p.Order)
+		o, err := r.Payments.Orders.Order(ctx, p.Order)
 		if err == nil && o.RevivalPending() {
 			err = r.Payments.resolve(ctx, o)
 		} else if err == nil {
@@ -163,7 +163,7 @@ func (r *PayReconciler) claim(
 	if now, err = r.Payments.Redis.Now(ctx); err != nil {
 		return nil, nil, 0, fmt.Errorf("read Redis time: %w", err)
 	}
-	if trades, err = r.Payments.Store.ClaimTrades(ctx, now, now.Add(queryLease), limit); err != nil {
+	if trades, err = r.Payments.Trades.ClaimTrades(ctx, now, now.Add(queryLease), limit); err != nil {
 		return nil, nil, now, err
 	}
 	overdue := time.Duration(0)
@@ -176,7 +176,7 @@ func (r *PayReconciler) claim(
 	if len(trades) == 0 {
 		return nil, nil, now, nil
 	}
-	rows, err := r.Payments.Store.OrdersByID(ctx, ids)
+	rows, err := r.Payments.Orders.OrdersByID(ctx, ids)
 	if err != nil {
 		return nil, nil, now, fmt.Errorf("read orders of %d trades: %w", len(ids), err)
 	}
@@ -204,7 +204,7 @@ func (r *PayReconciler) queryAll(
 	for i, t := range trades {
 		next[t.Order] = wholeSecond(nextQuery(orders[t.Order], t, now, failed[i] != nil))
 	}
-	return errors.Join(append(failed, r.Payments.Store.CheckTrades(ctx, now, next))...)
+	return errors.Join(append(failed, r.Payments.Trades.CheckTrades(ctx, now, next))...)
 }
 
 // wholeSecond rounds up to a second: trades that are due in the same second are scheduled with one statement.

@@ -14,7 +14,10 @@ import (
 // openTrades simulates the database of a shop with many open trades, and its gateway. It uses the clock of synctest.
 type openTrades struct {
 	Redis
-	Store
+	Trades
+	Refunds
+	Orders
+	Sales
 	Gateway
 	latency time.Duration // latency of the gateway
 
@@ -182,7 +185,8 @@ func (b *openTrades) runReconcilers(t *testing.T, nodes, perSecond int, during f
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	for n := range nodes {
-		r := &PayReconciler{Payments: &PaymentService{Gateway: b, Redis: b, Store: b}, Pace: &pacer{
+		payments := &PaymentService{Gateway: b, Redis: b, Trades: b, Refunds: b, Orders: b, Sales: b}
+		r := &PayReconciler{Payments: payments, Pace: &pacer{
 			pause: time.Second / time.Duration(perSecond), onCall: func() { b.mu.Lock(); b.byNode[n]++; b.mu.Unlock() },
 		}}
 		running.Go(func() { _ = r.Run(ctx) })
@@ -334,7 +338,10 @@ func TestNodesShareOpenTrades(t *testing.T) {
 
 // unresolvedStore has late payments. The first `failing` payments cannot be resolved until repaired is true.
 type unresolvedStore struct {
-	Store
+	Trades
+	Refunds
+	Orders
+	Sales
 	Redis
 	failing, resolvable int
 	repaired            bool
@@ -370,7 +377,7 @@ func (b *unresolvedStore) Resolve(_ context.Context, id shop.ID, _ Outcome) erro
 func TestUnresolvablePaymentsDoNotBlockOthers(t *testing.T) {
 	t.Parallel()
 	b := &unresolvedStore{failing: 3*lateBatch + 7, resolvable: 50, resolved: make(map[shop.ID]bool)}
-	r := &PayReconciler{Payments: &PaymentService{Redis: b, Store: b}}
+	r := &PayReconciler{Payments: &PaymentService{Redis: b, Trades: b, Refunds: b, Orders: b, Sales: b}}
 	for range 4 {
 		_ = r.resolveLate(t.Context())
 	}

@@ -45,7 +45,8 @@ const (
 
 // DailyReconciliation compares the records of a day with the gateway's, order by order. It corrects nothing.
 type DailyReconciliation struct {
-	Store   Store
+	Trades  Trades
+	Orders  Orders
 	Gateway Gateway        // nil: the shop takes no payments
 	Zone    *time.Location // time zone of the days
 
@@ -73,7 +74,7 @@ func (p *DailyReconciliation) part(
 	ctx context.Context, from, to shop.Millis, after shop.ID,
 ) (ReconciliationReport, error) {
 	report := ReconciliationReport{Differences: []PayDifference{}}
-	orders, err := p.Store.OrdersOfDay(ctx, from, to, after, payDayBatch)
+	orders, err := p.Trades.OrdersOfDay(ctx, from, to, after, payDayBatch)
 	if err != nil {
 		return report, fmt.Errorf("list the orders: %w", err)
 	}
@@ -135,11 +136,11 @@ func (p *DailyReconciliation) readCases(ctx context.Context, orders []shop.ID) (
 		})
 	}
 	wg.Wait()
-	rows, err := p.Store.OrdersByID(ctx, orders)
+	rows, err := p.Orders.OrdersByID(ctx, orders)
 	if err != nil {
 		return nil, fmt.Errorf("read orders: %w", err)
 	}
-	payments, err := p.Store.PaymentsOf(ctx, orders)
+	payments, err := p.Trades.PaymentsOf(ctx, orders)
 	if err != nil {
 		return nil, fmt.Errorf("read payments: %w", err)
 	}

@@ -14,7 +14,10 @@ import (
 
 // reconciliationStores has the records of the shop and the gateway in memory.
 type reconciliationStores struct {
-	Store
+	Trades
+	Refunds
+	Orders
+	Sales
 	Gateway
 	orders       []shop.Order
 	payments     []ReceivedPayment
@@ -117,7 +120,7 @@ func TestReconciliationReportsEveryDifference(t *testing.T) {
 		secondTrades: map[shop.ID]Trade{11: paid(11, 500)},
 		queries:      map[shop.ID]int{},
 	}, make(chan struct{}, 1)}
-	p := &DailyReconciliation{Store: records, Gateway: records, pause: time.Nanosecond}
+	p := &DailyReconciliation{Trades: records, Orders: records, Gateway: records, pause: time.Nanosecond}
 	report, err := p.part(context.Background(), 0, 10, 0)
 	fakes.Must(t, err)
 	var got []string
@@ -171,7 +174,7 @@ func TestReconciliationCountsEachTradeOnce(t *testing.T) {
 	// the gateway does not report the time
 	addTrade(7, midnight+minute, 0, 1_000_000, shop.Paid, false)
 
-	p := &DailyReconciliation{Store: records, Gateway: records, pause: time.Nanosecond}
+	p := &DailyReconciliation{Trades: records, Orders: records, Gateway: records, pause: time.Nanosecond}
 	for _, c := range []struct {
 		from            shop.Millis
 		orders, paid    int

@@ -27,7 +27,7 @@ const MaxRefundText = 200
 type RefundRequests struct {
 	Policy  RefundPolicy
 	Redis   Redis
-	Store   Store
+	Refunds Refunds
 	Effects *order.Effects
 }
 
@@ -48,7 +48,7 @@ func (r *RefundRequests) RequestRefund(ctx context.Context, user, order shop.ID,
 	if err != nil {
 		return "", shop.UnknownOutcome("read Redis time", err)
 	}
-	row, err := r.Store.RequestRefund(ctx, BuyerRefundRequest{Order: order, User: user, Text: text, At: now})
+	row, err := r.Refunds.RequestRefund(ctx, BuyerRefundRequest{Order: order, User: user, Text: text, At: now})
 	if errors.Is(err, shop.ErrNoRow) {
 		return "", shop.Fail(shop.NotFound, "no such order")
 	}
@@ -56,7 +56,7 @@ func (r *RefundRequests) RequestRefund(ctx context.Context, user, order shop.ID,
 		return "", shop.UnknownOutcome("request the refund of order "+order.String(), err)
 	}
 	if r.Policy == RefundAuto && row.State == shop.Paid {
-		row, err = r.Store.DecideRefund(ctx, RefundDecision{Order: order, Approved: true, At: now})
+		row, err = r.Refunds.DecideRefund(ctx, RefundDecision{Order: order, Approved: true, At: now})
 		if errors.Is(err, shop.ErrNoRow) {
 			return "", shop.Fail(shop.Conflict, "the order changed at the same moment; read it again")
 		}

@@ -29,7 +29,8 @@ const (
 // attempt or the Reconciler completes the refund. Several nodes may run a Refunder.
 type Refunder struct {
 	Gateway Gateway
-	Store   Store
+	Refunds Refunds
+	Orders  Orders
 	Redis   Redis
 	Effects *order.Effects
 
@@ -49,7 +50,7 @@ func (r *Refunder) RunOnce(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("read Redis time: %w", err)
 		}
-		due, err := r.Store.ClaimRefunds(ctx, now, refundBatch)
+		due, err := r.Refunds.ClaimRefunds(ctx, now, refundBatch)
 		if err != nil {
 			return err
 		}
@@ -81,7 +82,7 @@ func (r *Refunder) tryAll(ctx context.Context, due []Refund) error {
 
 // try makes one attempt. Gateway errors are not returned; they are stored in the refund's note.
 func (r *Refunder) try(ctx context.Context, refund *Refund) error {
-	order, err := r.Store.Order(ctx, refund.Order)
+	order, err := r.Orders.Order(ctx, refund.Order)
 	if err != nil {
 		return fmt.Errorf("read order %s to refund it: %w", refund.Order, err)
 	}
@@ -91,9 +92,9 @@ func (r *Refunder) try(ctx context.Context, refund *Refund) error {
 		return r.finish(ctx, refund.Order)
 	case errors.Is(err, ErrGatewayRefused):
 		slog.ErrorContext(ctx, "the gateway refused a refund; an operator has to act", "order", refund.Order, "err", err)
-		return r.Store.RecordRefundAttempt(ctx, refund.Order, err.Error(), true)
+		return r.Refunds.RecordRefundAttempt(ctx, refund.Order, err.Error(), true)
 	default:
-		return r.Store.RecordRefundAttempt(ctx, refund.Order, err.Error(), false)
+		return r.Refunds.RecordRefundAttempt(ctx, refund.Order, err.Error(), false)
 	}
 }
 
@@ -124,7 +125,7 @@ func (r *Refunder) finish(ctx context.Context, order shop.ID) error {
 	if err != nil {
 		return fmt.Errorf("read Redis time: %w", err)
 	}
-	row, err := r.Store.FinishRefund(ctx, order, now)
+	row, err := r.Refunds.FinishRefund(ctx, order, now)
 	if err != nil {
 		return err
 	}
@@ -136,7 +137,7 @@ func (r *Refunder) updateBacklog(ctx context.Context) error {
 	if time.Since(r.countedAt) < backlogEvery {
 		return nil
 	}
-	backlog, err := r.Store.RefundBacklog(ctx)
+	backlog, err := r.Refunds.RefundBacklog(ctx)
 	if err == nil {
 		r.countedAt = time.Now()
 		r.backlog.Store(&backlog)

@@ -32,7 +32,7 @@ func (c *PaymentService) Settle(ctx context.Context, t Trade) error {
 	if err != nil {
 		return fmt.Errorf("read Redis time: %w", errors.Join(shop.ErrTransient, err))
 	}
-	order, outcome, err := c.Store.Receive(ctx, t, now)
+	order, outcome, err := c.Trades.Receive(ctx, t, now)
 	if err != nil {
 		return fmt.Errorf("receive trade %s: %w", t.No, err)
 	}

@@ -16,7 +16,10 @@ import (
 type PaymentService struct {
 	Gateway Gateway // nil: the shop takes no payments
 	Redis   Redis
-	Store   Store
+	Trades  Trades
+	Refunds Refunds
+	Orders  Orders
+	Sales   Sales
 	Effects *order.Effects
 	// Margin is the time between the end of payments at the gateway and the deadline of the order, see shop.PayMargin.
 	Margin time.Duration
@@ -64,7 +67,7 @@ func (c *PaymentService) Pay(ctx context.Context, user, order shop.ID, via PayVi
 	if err != nil {
 		return Payable{}, shop.UnknownOutcome("read Redis time", err)
 	}
-	row, err := c.Store.OpenTrade(ctx, order, user, now, c.Margin)
+	row, err := c.Trades.OpenTrade(ctx, order, user, now, c.Margin)
 	if errors.Is(err, shop.ErrNoRow) {
 		return Payable{}, c.noRow(ctx, user, order)
 	}
@@ -126,7 +129,7 @@ func (c *PaymentService) noRow(ctx context.Context, user, order shop.ID) error {
 		return shop.UnknownOutcome("read reservations", err)
 	}
 	// The reservation may have become a row and left the waiting list between the two reads.
-	row, err := c.Store.Order(ctx, order)
+	row, err := c.Orders.Order(ctx, order)
 	switch {
 	case errors.Is(err, shop.ErrNoRow), err == nil && row.User != user:
 		return shop.Fail(shop.NotFound, "no such order")

@@ -59,7 +59,10 @@ func (g *fixedGateway) VerifyNotification(url.Values) (Trade, error) { return g.
 
 // tradeStore has one order and records the order of its calls.
 type tradeStore struct {
-	Store
+	Trades
+	Refunds
+	Orders
+	Sales
 	*fakes.Trace
 	row     shop.Order
 	outcome Outcome
@@ -117,14 +120,15 @@ func newTestPayments() (*PaymentService, *fixedGateway, *tradeStore, *fakes.Redi
 	gateway := &fixedGateway{Trace: tr}
 	orders := &fakes.DueStore{Trace: tr}
 	return &PaymentService{
-		Gateway: gateway, Redis: inventory, Store: trades,
+		Gateway: gateway, Redis: inventory, Trades: trades, Refunds: trades, Orders: trades, Sales: trades,
 		Effects: effectsOf(inventory, orders, &fakes.Notifier{Trace: tr}), Margin: shop.PayMargin(payWindow),
 	}, gateway, trades, inventory
 }
 
 // lateTrade has an order without a row when OpenTrade is called. Later reads return row and err.
 type lateTrade struct {
-	Store
+	Trades
+	Orders
 	row shop.Order
 	err error
 }
@@ -150,7 +154,7 @@ func TestPayDistinguishesUnwrittenFromMissingOrder(t *testing.T) {
 	} {
 		orders := &lateTrade{row: c.row, err: c.err}
 		payments, _, _, _ := newTestPayments()
-		payments.Store = orders
+		payments.Trades, payments.Orders = orders, orders
 		if _, err := payments.Pay(t.Context(), 9, 1, ViaPage); shop.AsError(err).Code != c.want {
 			t.Errorf("%s: got error %v, want code %s", name, err, c.want)
 		}

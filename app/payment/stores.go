@@ -34,9 +34,9 @@ type Redis interface {
 	Waiting(ctx context.Context, user shop.ID) ([]shop.Reservation, error)
 }
 
-// Store has the operations of payments on the database, see store.Store. Errors wrap ErrTransient, ErrPermanent,
-// ErrStaleEpoch or ErrNoRow.
-type Store interface {
+// Trades keeps trades and received payments, see store.Payments. Errors wrap ErrTransient, ErrPermanent, ErrStaleEpoch
+// or ErrNoRow.
+type Trades interface {
 	OpenTrade(ctx context.Context, order, user shop.ID, now shop.Millis, margin time.Duration) (shop.Order, error)
 	Receive(ctx context.Context, t Trade, now shop.Millis) (shop.Order, Outcome, error)
 	ReviveLate(ctx context.Context, claimed shop.Order, epoch int64, now shop.Millis) (shop.Order, error)
@@ -45,10 +45,12 @@ type Store interface {
 	EndTraded(ctx context.Context, orders []shop.ID, to shop.OrderState, now shop.Millis) ([]shop.Order, error)
 	ClaimTrades(ctx context.Context, now, until shop.Millis, limit int) ([]OpenedTrade, error)
 	CheckTrades(ctx context.Context, now shop.Millis, next map[shop.ID]shop.Millis) error
-	ClaimHold(ctx context.Context, order shop.ID, in shop.OrderState) (shop.Order, error)
-	Order(ctx context.Context, id shop.ID) (shop.Order, error)
-	OrdersByID(ctx context.Context, ids []shop.ID) ([]shop.Order, error)
-	Sale(ctx context.Context, id shop.ID) (shop.Sale, error)
+	OrdersOfDay(ctx context.Context, from, to shop.Millis, after shop.ID, limit int) ([]shop.ID, error)
+	PaymentsOf(ctx context.Context, orders []shop.ID) ([]ReceivedPayment, error)
+}
+
+// Refunds keeps refunds, see store.Refunds.
+type Refunds interface {
 	BeginRefund(
 		ctx context.Context, order shop.ID, from []shop.OrderState, reason string, now shop.Millis,
 	) (shop.Order, error)
@@ -58,6 +60,16 @@ type Store interface {
 	RecordRefundAttempt(ctx context.Context, order shop.ID, note string, stuck bool) error
 	FinishRefund(ctx context.Context, order shop.ID, now shop.Millis) (shop.Order, error)
 	RefundBacklog(ctx context.Context) (RefundBacklog, error)
-	OrdersOfDay(ctx context.Context, from, to shop.Millis, after shop.ID, limit int) ([]shop.ID, error)
-	PaymentsOf(ctx context.Context, orders []shop.ID) ([]ReceivedPayment, error)
+}
+
+// Orders reads orders and claims holds, see store.Orders.
+type Orders interface {
+	Order(ctx context.Context, id shop.ID) (shop.Order, error)
+	OrdersByID(ctx context.Context, ids []shop.ID) ([]shop.Order, error)
+	ClaimHold(ctx context.Context, order shop.ID, in shop.OrderState) (shop.Order, error)
+}
+
+// Sales reads sales, see store.Sales.
+type Sales interface {
+	Sale(ctx context.Context, id shop.ID) (shop.Sale, error)
 }

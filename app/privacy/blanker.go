@@ -61,7 +61,7 @@ func (b *BlankerJob) RunOnce(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		sales, err := b.Store.SalesToBlank(ctx, now.At, now.At.Add(-b.After), blankSales)
+		sales, err := b.Store.PersonalData().SalesToBlank(ctx, now.At, now.At.Add(-b.After), blankSales)
 		if err != nil {
 			return err
 		}
@@ -80,7 +80,7 @@ func (b *BlankerJob) RunOnce(ctx context.Context) error {
 func (b *BlankerJob) blankSale(ctx context.Context, sale shop.ID, now shop.Millis) (quiet bool, err error) {
 	blanked, after := int64(0), shop.ID(0)
 	quiet, err = b.steps(ctx, func() (more bool, err error) {
-		n, last, err := b.Store.BlankOrders(ctx, sale, after, blankBatch)
+		n, last, err := b.Store.PersonalData().BlankOrders(ctx, sale, after, blankBatch)
 		blanked, after = blanked+n, last
 		b.Counts.Orders.Add(n)
 		return last != 0, err
@@ -95,14 +95,14 @@ func (b *BlankerJob) blankSale(ctx context.Context, sale shop.ID, now shop.Milli
 	if blanked > 0 {
 		next = now.Add(recheckAfter)
 	}
-	_, err = b.Store.PlanBlank(ctx, sale, next)
+	_, err = b.Store.PersonalData().PlanBlank(ctx, sale, next)
 	return false, err
 }
 
 func (b *BlankerJob) deleteGuestAddresses(ctx context.Context, before shop.Millis) error {
 	after := shop.ID(0)
 	_, err := b.steps(ctx, func() (more bool, err error) {
-		_, last, err := b.Store.DeleteGuestAddresses(ctx, before, after, blankBatch)
+		_, last, err := b.Store.Addresses().DeleteGuestAddresses(ctx, before, after, blankBatch)
 		after = last
 		return last != 0, err
 	})
@@ -117,7 +117,7 @@ func (b *BlankerJob) steps(ctx context.Context, step func() (more bool, err erro
 		if err != nil {
 			return false, err
 		}
-		quiet, err = b.Store.OpensBetween(ctx, now.At.Add(-quietAfterOpening), now.At.Add(quietBeforeOpening))
+		quiet, err = b.Store.Sales().OpensBetween(ctx, now.At.Add(-quietAfterOpening), now.At.Add(quietBeforeOpening))
 		if err != nil || quiet {
 			return quiet, err
 		}

@@ -85,14 +85,14 @@ func (p *PersonalData) export(ctx context.Context, identity *shop.Identity) (out
 	if out.User, err = p.exportUser(ctx, identity); err != nil {
 		return out, err
 	}
-	devices, err := p.Store.DevicesOf(ctx, identity.User, out.At)
+	devices, err := p.Store.Sessions().DevicesOf(ctx, identity.User, out.At)
 	if err != nil {
 		return out, err
 	}
 	out.Devices = shop.Mapped(devices, func(d shop.Device) ExportedDevice {
 		return ExportedDevice{d.ID, d.Name, d.CreatedAt, d.LastSeenAt, d.ExpiresAt}
 	})
-	addresses, err := p.Store.AddressesOf(ctx, identity.User)
+	addresses, err := p.Store.Addresses().AddressesOf(ctx, identity.User)
 	if err != nil {
 		return out, err
 	}
@@ -103,7 +103,7 @@ func (p *PersonalData) export(ctx context.Context, identity *shop.Identity) (out
 			q.Before = out.Orders[n-1].ID
 		}
 		var page []shop.Order
-		if page, more, err = p.Store.OrdersOf(ctx, q); err != nil {
+		if page, more, err = p.Store.Orders().OrdersOf(ctx, q); err != nil {
 			return out, err
 		}
 		for _, o := range page {
@@ -118,7 +118,7 @@ func (p *PersonalData) export(ctx context.Context, identity *shop.Identity) (out
 }
 
 func (p *PersonalData) exportUser(ctx context.Context, identity *shop.Identity) (ExportedUser, error) {
-	u, err := p.Store.UserByID(ctx, identity.User)
+	u, err := p.Store.Accounts().UserByID(ctx, identity.User)
 	if errors.Is(err, shop.ErrNoRow) || err == nil && u.State == shop.UserPending {
 		return ExportedUser{ID: identity.User, Guest: true, Name: identity.Name, Role: identity.Role}, nil
 	}
@@ -133,7 +133,7 @@ func (p *PersonalData) exportRefund(ctx context.Context, o *shop.Order) (*Export
 	if o.State != shop.Refunding && o.State != shop.Refunded && !strings.HasPrefix(o.Reason, "refund") {
 		return nil, nil
 	}
-	r, err := p.Store.RefundOf(ctx, o.ID)
+	r, err := p.Store.Refunds().RefundOf(ctx, o.ID)
 	if errors.Is(err, shop.ErrNoRow) {
 		return nil, nil
 	}
@@ -143,7 +143,7 @@ func (p *PersonalData) exportRefund(ctx context.Context, o *shop.Order) (*Export
 // Delete deletes all data of a user except orders. The orders remain without a name. The address of a finished order is
 // removed within a minute, the address of an unfinished order after its end. For an account the password is required.
 func (p *PersonalData) Delete(ctx context.Context, identity shop.Identity, password string) error {
-	u, err := p.Store.UserByID(ctx, identity.User)
+	u, err := p.Store.Accounts().UserByID(ctx, identity.User)
 	switch {
 	case errors.Is(err, shop.ErrNoRow):
 	case err != nil:
@@ -163,5 +163,5 @@ func (p *PersonalData) Delete(ctx context.Context, identity shop.Identity, passw
 // Erase deletes the personal data of a user through db; see store.Store.Erase.
 func (p *PersonalData) Erase(ctx context.Context, db *store.Store, user shop.ID, verified *shop.User) error {
 	now := p.Now()
-	return db.Erase(ctx, user, verified, now, now.Add(guestLife))
+	return db.PersonalData().Erase(ctx, user, verified, now, now.Add(guestLife))
 }

@@ -34,19 +34,20 @@ func (e *EraserJob) Run(ctx context.Context) error {
 func (e *EraserJob) RunOnce(ctx context.Context) error {
 	for {
 		now := e.Now()
-		due, err := e.Store.ClaimErasures(ctx, now, eraseBatch)
+		due, err := e.Store.PersonalData().ClaimErasures(ctx, now, eraseBatch)
 		if err != nil {
 			return err
 		}
 		for _, d := range due {
-			erased, remaining, err := e.Store.BlankAddresses(ctx, d.User)
+			erased, remaining, err := e.Store.PersonalData().BlankAddresses(ctx, d.User)
 			if err != nil {
 				return err
 			}
 			if erased > 0 {
 				slog.InfoContext(ctx, "erased addresses of a deleted user", "user", d.User, "orders", erased, "under_way", remaining)
 			}
-			if err := e.Store.PlanErasure(ctx, d.User, nextErasure(d.RequestedAt, now, remaining)); err != nil {
+			next := nextErasure(d.RequestedAt, now, remaining)
+			if err := e.Store.PersonalData().PlanErasure(ctx, d.User, next); err != nil {
 				return err
 			}
 		}

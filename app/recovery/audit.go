@@ -51,23 +51,24 @@ type AuditColumn struct {
 // balance exactly. Free units in Redis must not exceed those in MySQL (I2). When no reservation of the sale is in
 // progress, the free units of both stores must be equal, except for burnt units and unfinished withdrawals.
 type Auditor struct {
-	Redis Redis
-	Store Store
+	Redis  Redis
+	Orders Orders
+	Sales  Sales
 }
 
-// Sale audits one sale, see Sales.
-func (a *Auditor) Sale(ctx context.Context, id shop.ID) (AuditReport, error) {
-	reports, err := a.Sales(ctx, id)
+// AuditSale audits one sale, see Sales.
+func (a *Auditor) AuditSale(ctx context.Context, id shop.ID) (AuditReport, error) {
+	reports, err := a.AuditSales(ctx, id)
 	if err != nil {
 		return AuditReport{}, err
 	}
 	return reports[0], nil
 }
 
-// Sales audits the sales in the given order. The two stores are read at different instants, so sales with failures are
-// read again, together, after auditPause. A failure is reported only if every read has found it. NotFound: no such
+// AuditSales audits the sales in the given order. The two stores are read at different instants, so sales with failures
+// are read again, together, after auditPause. A failure is reported only if every read has found it. NotFound: no such
 // sale.
-func (a *Auditor) Sales(ctx context.Context, ids ...shop.ID) ([]AuditReport, error) {
+func (a *Auditor) AuditSales(ctx context.Context, ids ...shop.ID) ([]AuditReport, error) {
 	reports := make([]AuditReport, len(ids))
 	suspicious := make([]int, len(ids)) // indexes of reports
 	for i := range suspicious {
@@ -104,7 +105,7 @@ func (r *AuditReport) keepRepeated(earlier []failure) {
 }
 
 func (a *Auditor) auditOnce(ctx context.Context, id shop.ID) (AuditReport, error) {
-	sale, err := a.Store.Sale(ctx, id)
+	sale, err := a.Sales.Sale(ctx, id)
 	if errors.Is(err, shop.ErrNoRow) {
 		return AuditReport{}, shop.Fail(shop.NotFound, "no such sale: "+id.String())
 	}
@@ -115,7 +116,7 @@ func (a *Auditor) auditOnce(ctx context.Context, id shop.ID) (AuditReport, error
 	if err != nil {
 		return AuditReport{}, fmt.Errorf("audit sale %s in Redis: %w", id, err)
 	}
-	totals, err := a.Store.SaleTotals(ctx, id)
+	totals, err := a.Sales.SaleTotals(ctx, id)
 	if err != nil {
 		return AuditReport{}, fmt.Errorf("audit sale %s in the database: %w", id, err)
 	}
@@ -225,7 +226,7 @@ func (r *AuditReport) compareStores(before, after shop.SaleAudit, beingWithdrawn
 // checkHolds checks that every hold in Redis belongs to an order that holds units or to a reservation in progress.
 func (a *Auditor) checkHolds(ctx context.Context, r *AuditReport, s shop.SaleAudit) error {
 	ids := shop.Mapped(s.Holds, func(h shop.OpenHold) shop.ID { return h.Order })
-	rows, err := a.Store.OrdersByID(ctx, ids)
+	rows, err := a.Orders.OrdersByID(ctx, ids)
 	if err != nil {
 		return fmt.Errorf("read orders of sale %s: %w", r.Sale, err)
 	}

@@ -12,7 +12,12 @@ import (
 
 type auditStores struct {
 	Redis
-	Store
+	Orders
+	Sales
+	Epochs
+	History
+	Payments
+	Refunds
 	redis  shop.SaleAudit
 	totals shop.SaleTotals
 	rows   []shop.Order
@@ -91,7 +96,8 @@ func TestAuditFindsEveryKindOfDefect(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				stores := validStores()
 				c.change(stores)
-				report, err := (&Auditor{Redis: stores, Store: stores}).Sale(context.Background(), 7)
+				auditor := &Auditor{Redis: stores, Orders: stores, Sales: stores}
+				report, err := auditor.AuditSale(context.Background(), 7)
 				fakes.Must(t, err)
 				all := strings.Join(report.Failures, "\n")
 				if c.wantText == "" && all != "" || !strings.Contains(all, c.wantText) || c.wantText != "" &&
@@ -143,7 +149,8 @@ func TestAuditReportsOnlyLastingDifferences(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				stores := validStores()
 				stores.onAudit = func(n int) { c.onAudit(stores, n) }
-				report, err := (&Auditor{Redis: stores, Store: stores}).Sale(context.Background(), 7)
+				auditor := &Auditor{Redis: stores, Orders: stores, Sales: stores}
+				report, err := auditor.AuditSale(context.Background(), 7)
 				fakes.Must(t, err)
 				all := strings.Join(report.Failures, "\n")
 				if c.wantText == "" && all != "" || !strings.Contains(all, c.wantText) {

@@ -19,7 +19,7 @@ const compareTries = 3
 // before the scan limit how many are written off, and the free units after it decide whether the sale is stuck.
 func (p *recoveryRun) compare(ctx context.Context, sale *shop.Sale) error {
 	for try := 1; ; try++ {
-		before, err := p.Store.FreeUnits(ctx, []shop.ID{sale.ID})
+		before, err := p.Sales.FreeUnits(ctx, []shop.ID{sale.ID})
 		if err != nil {
 			return err
 		}
@@ -37,7 +37,7 @@ func (p *recoveryRun) compare(ctx context.Context, sale *shop.Sale) error {
 		if err := t.run(ctx); err != nil {
 			return err
 		}
-		after, err := p.Store.FreeUnits(ctx, []shop.ID{sale.ID})
+		after, err := p.Sales.FreeUnits(ctx, []shop.ID{sale.ID})
 		if err != nil {
 			return err
 		}
@@ -63,7 +63,7 @@ func (t *holdComparison) run(ctx context.Context) error {
 		for i, h := range holds {
 			ids[i] = h.Order
 		}
-		rows, err := t.Store.OrdersByID(ctx, ids)
+		rows, err := t.Orders.OrdersByID(ctx, ids)
 		if err != nil {
 			return fmt.Errorf("read rows: %w", err)
 		}
@@ -111,7 +111,7 @@ func (t *holdComparison) conclude(ctx context.Context, freeBefore, freeAfter int
 			return err
 		}
 		if excess := freeBefore - notHeld - pendingUnits; excess > 0 {
-			if err := t.Store.WriteOff(ctx, t.sale.ID, excess, t.claim); err != nil {
+			if err := t.Sales.WriteOff(ctx, t.sale.ID, excess, t.claim); err != nil {
 				return err
 			}
 		}
@@ -133,13 +133,13 @@ func (t *holdComparison) queryGatewayAgain(ctx context.Context) error {
 	for _, problem := range t.harmless {
 		checks[problem.Order] = t.closedAt
 	}
-	return t.Store.CheckTrades(ctx, t.closedAt, checks)
+	return t.Payments.CheckTrades(ctx, t.closedAt, checks)
 }
 
 // pendingUnits returns how many units only one store counts for pending operations: Redis has taken out units for a
 // withdrawal that the database has not settled, or the database has added units that Redis has not added.
 func (t *holdComparison) pendingUnits(ctx context.Context) (units int64, err error) {
-	totals, err := t.Store.SaleTotals(ctx, t.sale.ID)
+	totals, err := t.Sales.SaleTotals(ctx, t.sale.ID)
 	if err != nil {
 		return 0, err
 	}

@@ -14,7 +14,8 @@ import (
 // DeadLetters replays dead letters.
 type DeadLetters struct {
 	Redis     Redis
-	Store     Store
+	Orders    Orders
+	Sales     Sales
 	Effects   *order.Effects
 	PayWindow time.Duration
 }
@@ -36,12 +37,12 @@ func (d *DeadLetters) Replay(ctx context.Context, id string) (shop.Order, error)
 	if letter.Order == 0 {
 		return shop.Order{}, shop.Fail(shop.WrongState, "the entry could not be read at all; it can only be dropped")
 	}
-	row, err := d.Store.Order(ctx, letter.Order)
+	row, err := d.Orders.Order(ctx, letter.Order)
 	if err == nil && (row.User != letter.User || row.Sale != letter.Sale) {
 		return shop.Order{}, shop.Fail(shop.WrongState, "its order id belongs to another order; it can only be dropped")
 	}
 	if err == nil {
-		row, err = d.Store.ClaimHold(ctx, letter.Order, shop.Refused)
+		row, err = d.Orders.ClaimHold(ctx, letter.Order, shop.Refused)
 	}
 	if errors.Is(err, shop.ErrNoRow) {
 		return shop.Order{}, shop.Fail(shop.WrongState, "its order is no longer refused")
@@ -50,7 +51,7 @@ func (d *DeadLetters) Replay(ctx context.Context, id string) (shop.Order, error)
 		return shop.Order{}, fmt.Errorf("claim a hold for order %s: %w", letter.Order, err)
 	}
 	// Read the epoch before the hold: a recovery in between changes the epoch, and Revive fails.
-	sale, err := d.Store.Sale(ctx, row.Sale)
+	sale, err := d.Sales.Sale(ctx, row.Sale)
 	if err != nil {
 		return shop.Order{}, fmt.Errorf("read sale %s: %w", row.Sale, err)
 	}
@@ -111,7 +112,7 @@ func (d *DeadLetters) revive(ctx context.Context, row shop.Order, epoch int64) (
 	if err != nil {
 		return shop.Order{}, fmt.Errorf("read Redis time: %w", err)
 	}
-	revived, err := d.Store.Revive(ctx, row, epoch, now, now.Add(d.PayWindow))
+	revived, err := d.Orders.Revive(ctx, row, epoch, now, now.Add(d.PayWindow))
 	if errors.Is(err, shop.ErrNoRow) || errors.Is(err, shop.ErrPermanent) || errors.Is(err, shop.ErrStaleEpoch) {
 		// The row was certainly not revived under this hold number.
 		units := []shop.Return{{Sale: row.Ref(), Order: row.ID, Hold: row.Hold, User: row.User}}

@@ -24,7 +24,12 @@ const (
 // Driver checks all partitions of a node and recovers them when needed.
 type Driver struct {
 	Partitions int
-	Store      Store
+	Orders     Orders
+	Sales      Sales
+	Epochs     Epochs
+	History    History
+	Payments   Payments
+	Refunds    Refunds
 	Redis      Redis
 	// TakesPayments: a gateway is configured; it still has the payments that the stores have lost. A node without a
 	// gateway reads from the database whether the shop takes payments.
@@ -173,7 +178,7 @@ func (d *Driver) check(
 	}
 	d.recovering.Lock()
 	defer d.recovering.Unlock()
-	err = d.Store.LockPartition(ctx, partition, func(ctx context.Context) error {
+	err = d.Epochs.LockPartition(ctx, partition, func(ctx context.Context) error {
 		again, err := d.inspect(ctx, partition, h) // another node may have recovered it meanwhile
 		switch {
 		case err != nil:
@@ -206,7 +211,7 @@ func (d *Driver) Recover(ctx context.Context, partitions ...int) (all Report, er
 		return all, err
 	}
 	for _, p := range partitions {
-		err := d.Store.LockPartition(ctx, p, func(ctx context.Context) error {
+		err := d.Epochs.LockPartition(ctx, p, func(ctx context.Context) error {
 			found, err := d.inspect(ctx, p, h)
 			if err != nil {
 				return err
@@ -239,7 +244,7 @@ func (d *Driver) All() []int {
 func (d *Driver) watch(ctx context.Context, now shop.Millis) (*shop.PaymentWatch, error) {
 	takes, err := d.TakesPayments, error(nil)
 	if !takes {
-		takes, err = d.Store.TakesPayments(ctx)
+		takes, err = d.Payments.TakesPayments(ctx)
 	}
 	if err != nil || !takes {
 		return nil, err

@@ -38,10 +38,10 @@ func (f *finding) reason() string {
 // has each fact earlier than the database. Other nodes check the facts that they have seen, with every call of the gate
 // and with their own inspections.
 func (d *Driver) inspect(ctx context.Context, partition int, h shop.DatabaseHistory) (f finding, err error) {
-	if f.epoch, f.seq, err = d.Store.PartitionEpoch(ctx, partition); err != nil {
+	if f.epoch, f.seq, err = d.Epochs.PartitionEpoch(ctx, partition); err != nil {
 		return f, fmt.Errorf("read epoch: %w", err)
 	}
-	rows, err := d.Store.LastOrders(ctx, partition)
+	rows, err := d.Epochs.LastOrders(ctx, partition)
 	if err != nil {
 		return f, fmt.Errorf("read newest orders: %w", err)
 	}
@@ -122,7 +122,7 @@ func (d *Driver) missingSale(ctx context.Context, partition int) (reason string,
 	if err != nil {
 		return "", err
 	}
-	sales, err := d.Store.LoadedSales(ctx, partition)
+	sales, err := d.Sales.LoadedSales(ctx, partition)
 	if err != nil {
 		return "", fmt.Errorf("list loaded sales: %w", err)
 	}

@@ -86,7 +86,7 @@ func (d *Driver) recoverPartition(
 
 func (p *recoveryRun) runSteps(ctx context.Context, h shop.DatabaseHistory) (err error) {
 	above := max(p.found.redis.Epoch, p.found.redis.Claim)
-	if p.claim, err = p.Store.AdvanceEpoch(ctx, p.partition, above); err != nil {
+	if p.claim, err = p.Epochs.AdvanceEpoch(ctx, p.partition, above); err != nil {
 		return fmt.Errorf("advance epoch: %w", err)
 	}
 	r := shop.PartitionRecovery{Claim: p.claim, Lost: p.found.redisLost != "", Database: h}
@@ -119,11 +119,11 @@ func (p *recoveryRun) runSteps(ctx context.Context, h shop.DatabaseHistory) (err
 	if err != nil {
 		return err
 	}
-	_, seq, err := p.Store.PartitionEpoch(ctx, p.partition)
+	_, seq, err := p.Epochs.PartitionEpoch(ctx, p.partition)
 	if err != nil {
 		return fmt.Errorf("read seq: %w", err)
 	}
-	now, err := p.Store.History(ctx)
+	now, err := p.History.Read(ctx)
 	if err == nil && (now.Server != h.Server || now.Generation != h.Generation) {
 		err = fmt.Errorf("%w: another history of the database began", shop.ErrTransient)
 	}
@@ -141,7 +141,7 @@ func (p *recoveryRun) runSteps(ctx context.Context, h shop.DatabaseHistory) (err
 // eachPage reads all orders of a sale in pages, the oldest first.
 func (p *recoveryRun) eachPage(ctx context.Context, sale *shop.Sale, use func([]shop.Order) error) error {
 	for after := shop.ID(0); ; {
-		page, err := p.Store.OrdersOfSale(ctx, sale.ID, after, pageSize)
+		page, err := p.Orders.OrdersOfSale(ctx, sale.ID, after, pageSize)
 		if err != nil {
 			return fmt.Errorf("read orders: %w", err)
 		}

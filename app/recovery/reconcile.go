@@ -28,7 +28,8 @@ const (
 type Reconciler struct {
 	Partitions int
 	Redis      Redis
-	Store      Store
+	Orders     Orders
+	Sales      Sales
 	Effects    *order.Effects
 
 	// nextSale is the sale in which the next scan continues; zero: the first sale. cursor is the position in the holds
@@ -61,7 +62,7 @@ func (r *Reconciler) RunOnce(ctx context.Context) error {
 func (r *Reconciler) overdue(ctx context.Context, now shop.Millis) error {
 	return r.eachPartition("list overdue orders",
 		func(except []int) ([]shop.Order, error) {
-			return r.Store.Overdue(ctx, now.Add(-lateAfter), reconcileBatch, except...)
+			return r.Orders.Overdue(ctx, now.Add(-lateAfter), reconcileBatch, except...)
 		},
 		func(rows []*shop.Order) error { return r.Effects.Schedule(ctx, rows) })
 }
@@ -70,7 +71,7 @@ func (r *Reconciler) overdue(ctx context.Context, now shop.Millis) error {
 func (r *Reconciler) unpublished(ctx context.Context, now shop.Millis) error {
 	return r.eachPartition("list unpublished orders",
 		func(except []int) ([]shop.Order, error) {
-			return r.Store.Unpublished(ctx, now.Add(-lateAfter), reconcileBatch, except...)
+			return r.Orders.Unpublished(ctx, now.Add(-lateAfter), reconcileBatch, except...)
 		},
 		func(rows []*shop.Order) error { return r.Effects.Publish(ctx, now, rows) })
 }
@@ -104,7 +105,7 @@ func (r *Reconciler) sales(ctx context.Context, now shop.Millis) error {
 	var failed []error
 	var all []shop.SaleRef
 	for p := range r.Partitions {
-		sales, err := r.Store.LoadedSales(ctx, p)
+		sales, err := r.Sales.LoadedSales(ctx, p)
 		if err != nil {
 			failed = append(failed, fmt.Errorf("list sales of partition %d: %w", p, err))
 			continue
@@ -115,7 +116,7 @@ func (r *Reconciler) sales(ctx context.Context, now shop.Millis) error {
 		}
 	}
 	ids := shop.Mapped(all, func(s shop.SaleRef) shop.ID { return s.ID })
-	free, err := r.Store.FreeUnits(ctx, ids) // before any hold is read, see recount
+	free, err := r.Sales.FreeUnits(ctx, ids) // before any hold is read, see recount
 	return errors.Join(append(failed, err, r.repairHolds(ctx, all, free))...)
 }
 
@@ -181,7 +182,7 @@ func (r *Reconciler) repairBatch(ctx context.Context, sale shop.SaleRef, holds [
 	for i, h := range holds {
 		byOrder[h.Order], ids[i] = h, h.Order
 	}
-	rows, err := r.Store.OrdersByID(ctx, ids)
+	rows, err := r.Orders.OrdersByID(ctx, ids)
 	if err != nil {
 		return fmt.Errorf("read orders of sale %s: %w", sale.ID, err)
 	}
@@ -212,7 +213,7 @@ func (r *Reconciler) repairBatch(ctx context.Context, sale shop.SaleRef, holds [
 func (r *Reconciler) returnEnded(ctx context.Context, row shop.Order, h shop.OpenHold) error {
 	if row.Hold == h.Hold && row.State == shop.Refused {
 		// A replay may be about to revive the row under this hold. Claiming the next number first prevents that (I3).
-		if _, err := r.Store.ClaimHold(ctx, row.ID, row.State); err != nil {
+		if _, err := r.Orders.ClaimHold(ctx, row.ID, row.State); err != nil {
 			return nil // revived meanwhile, or left to the next scan
 		}
 	}
@@ -225,7 +226,7 @@ func (r *Reconciler) retire(ctx context.Context, sale *shop.Sale, now shop.Milli
 	if now < sale.ClosesAt.Add(shop.RetireAfter) {
 		return nil
 	}
-	totals, err := r.Store.SaleTotals(ctx, sale.ID)
+	totals, err := r.Sales.SaleTotals(ctx, sale.ID)
 	if err != nil || totals.PendingRows > 0 {
 		return err
 	}
@@ -235,5 +236,5 @@ func (r *Reconciler) retire(ctx context.Context, sale *shop.Sale, now shop.Milli
 	if err != nil || !removed {
 		return err
 	}
-	return r.Store.MarkRetired(ctx, sale.ID, sale.Epoch)
+	return r.Sales.MarkRetired(ctx, sale.ID, sale.Epoch)
 }

@@ -30,7 +30,12 @@ type (
 		redis
 	}
 	stores interface {
-		Store
+		Orders
+		Sales
+		Epochs
+		History
+		Payments
+		Refunds
 		order.Store
 	}
 	redis interface {
@@ -90,7 +95,7 @@ func TestScanMakesHoldsMatchTheirRows(t *testing.T) {
 			tr := &fakes.Trace{}
 			c.row.ID, c.hold.Order = 5, 5
 			s := &scannedSale{Redis: &fakes.Redis{Trace: tr}, holds: []shop.OpenHold{c.hold}, rows: []shop.Order{c.row}}
-			r := &Reconciler{Redis: s, Store: s, Effects: effectsOf(s, s, nil)}
+			r := &Reconciler{Redis: s, Orders: s, Sales: s, Effects: effectsOf(s, s, nil)}
 			fakes.Must(t, r.repairHolds(context.Background(), []shop.SaleRef{{ID: 7}}, nil))
 			fakes.WantSteps(t, tr, c.want...)
 		})
@@ -117,7 +122,7 @@ func TestScansOfACycleReadAllHolds(t *testing.T) {
 	t.Parallel()
 	p := &pagedSales{pages: map[shop.ID]uint64{1: 5, 2: 12, 3: 1}, seen: make(map[shop.ID]int)}
 	sales := []shop.SaleRef{{ID: 1}, {ID: 2}, {ID: 3}}
-	r := &Reconciler{Redis: p, Store: p, Effects: effectsOf(p, p, nil)}
+	r := &Reconciler{Redis: p, Orders: p, Sales: p, Effects: effectsOf(p, p, nil)}
 	pages := 0
 	for range 18 { // 18 pages a cycle, five to a scan: five cycles
 		fakes.Must(t, r.repairHolds(t.Context(), sales, nil))
@@ -187,7 +192,7 @@ func TestUnavailablePrimaryDoesNotBlockOverdueOrders(t *testing.T) {
 	for _, partition := range []int{0, 2} {
 		b.rows = append(b.rows, shop.Order{ID: shop.ID(9000 + partition), State: shop.Pending, Partition: partition})
 	}
-	r := &Reconciler{Redis: b, Store: b, Effects: effectsOf(b, b, nil)}
+	r := &Reconciler{Redis: b, Orders: b, Sales: b, Effects: effectsOf(b, b, nil)}
 	if err := r.overdue(context.Background(), 0); !errors.Is(err, shop.ErrTransient) {
 		t.Errorf("got %v, want ErrTransient for the unavailable primary", err)
 	}

@@ -114,7 +114,7 @@ func (r *Reconciler) conclude(ctx context.Context, c *recount) error {
 	if !r.foundAgain(c) {
 		return nil
 	}
-	free, err := r.Store.FreeUnits(ctx, []shop.ID{c.sale.ID})
+	free, err := r.Sales.FreeUnits(ctx, []shop.ID{c.sale.ID})
 	if err != nil {
 		return fmt.Errorf("read the free units of sale %s: %w", c.sale.ID, err)
 	}

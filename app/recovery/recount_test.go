@@ -94,7 +94,7 @@ func TestRecountCorrectsOnlyStableDifferences(t *testing.T) {
 				free: 2,
 			}
 			c.change(s)
-			r := &Reconciler{Redis: s, Store: s, Effects: effectsOf(s, s, nil)}
+			r := &Reconciler{Redis: s, Orders: s, Sales: s, Effects: effectsOf(s, s, nil)}
 			for cycle := range c.cycles {
 				if s.beforeCycle != nil {
 					s.beforeCycle(cycle)
@@ -125,7 +125,7 @@ func TestRecountCountsEachHoldOnce(t *testing.T) {
 		s.rows = append(s.rows, shop.Order{ID: i + 1, User: 9, Qty: 1, Hold: 1, State: shop.Pending})
 	}
 	p := pagedHolds{s}
-	r := &Reconciler{Redis: p, Store: p, Effects: effectsOf(p, p, nil)}
+	r := &Reconciler{Redis: p, Orders: p, Sales: p, Effects: effectsOf(p, p, nil)}
 	for range 6 { // a cycle has three scans
 		fakes.Must(t, r.repairHolds(t.Context(), []shop.SaleRef{{ID: 7}}, map[shop.ID]int64{7: s.free}))
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 func (p *recoveryRun) restoreAll(ctx context.Context) error {
-	publishedUntil, err := p.Store.PublishedUntil(ctx, p.partition)
+	publishedUntil, err := p.Epochs.PublishedUntil(ctx, p.partition)
 	if err != nil {
 		return fmt.Errorf("read the publish mark: %w", err)
 	}
@@ -25,7 +25,7 @@ func (p *recoveryRun) restoreAll(ctx context.Context) error {
 func (p *recoveryRun) restore(ctx context.Context, sale *shop.Sale, publishedUntil shop.Millis) error {
 	// No withdrawal is settled under the old epoch any longer, and none is decided before the partition is open again:
 	// the list equals sale.Withdrawn.
-	withdrawals, err := p.Store.SettledWithdrawals(ctx, sale.ID)
+	withdrawals, err := p.Sales.SettledWithdrawals(ctx, sale.ID)
 	if err != nil {
 		return fmt.Errorf("read withdrawals: %w", err)
 	}
@@ -121,7 +121,7 @@ func (p *recoveryRun) touchNewRows(ctx context.Context, rows []shop.Order, since
 	if len(ids) == 0 {
 		return nil
 	}
-	if err := p.Store.TouchSince(ctx, ids, since); err != nil {
+	if err := p.Orders.TouchSince(ctx, ids, since); err != nil {
 		return fmt.Errorf("touch orders: %w", err)
 	}
 	return nil

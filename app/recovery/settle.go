@@ -25,7 +25,7 @@ func (d *Driver) Settle(ctx context.Context, order shop.ID, decision Settlement)
 	if _, err := d.workOnHistory(ctx); err != nil {
 		return Report{}, err
 	}
-	row, err := d.Store.Order(ctx, order)
+	row, err := d.Orders.Order(ctx, order)
 	sale := row.Ref()
 	switch {
 	case err == nil && decision == SettleRefund:
@@ -51,7 +51,7 @@ func (d *Driver) refund(ctx context.Context, row *shop.Order) error {
 	if err != nil {
 		return err
 	}
-	_, err = d.Store.DecideRefund(ctx, payment.RefundDecision{Order: row.ID, Approved: true, At: now})
+	_, err = d.Refunds.DecideRefund(ctx, payment.RefundDecision{Order: row.ID, Approved: true, At: now})
 	if errors.Is(err, shop.ErrNoRow) {
 		return shop.Fail(shop.WrongState, "an order that is "+string(row.State)+" cannot be refunded")
 	}
@@ -66,7 +66,7 @@ func (d *Driver) endRow(ctx context.Context, row *shop.Order) error {
 		if err != nil {
 			return err
 		}
-		_, err = d.Store.EndTraded(ctx, []shop.ID{row.ID}, shop.Cancelled, now)
+		_, err = d.Payments.EndTraded(ctx, []shop.ID{row.ID}, shop.Cancelled, now)
 		return err
 	}
 	evidence, _, err := d.Redis.Evidence(ctx, row.Ref(), []shop.Order{*row})
@@ -83,7 +83,7 @@ func (d *Driver) endRow(ctx context.Context, row *shop.Order) error {
 // returned.
 func (d *Driver) raiseHold(ctx context.Context, row *shop.Order, hold int64) error {
 	for row.Hold < hold {
-		claimed, err := d.Store.ClaimHold(ctx, row.ID, row.State)
+		claimed, err := d.Orders.ClaimHold(ctx, row.ID, row.State)
 		if err != nil {
 			return fmt.Errorf("claim the hold of order %s: %w", row.ID, err)
 		}
@@ -96,7 +96,7 @@ func (d *Driver) raiseHold(ctx context.Context, row *shop.Order, hold int64) err
 // dead letter, the row gets the price of the sale and no address.
 func (d *Driver) writeRow(ctx context.Context, order shop.ID, decision Settlement) (sale shop.SaleRef, err error) {
 	for p := range d.Partitions {
-		sales, err := d.Store.LoadedSales(ctx, p)
+		sales, err := d.Sales.LoadedSales(ctx, p)
 		if err != nil {
 			return sale, fmt.Errorf("list sales of partition %d: %w", p, err)
 		}
@@ -142,10 +142,10 @@ func (d *Driver) writeRecord(ctx context.Context, sale *shop.Sale, e shop.Entry,
 	if err != nil {
 		return err
 	}
-	_, err = d.Store.InsertLost(ctx, sale.Epoch, []shop.NewOrder{row}, watch)
+	_, err = d.Orders.InsertLost(ctx, sale.Epoch, []shop.NewOrder{row}, watch)
 	if errors.Is(err, shop.ErrPermanent) && decision == SettleEnd { // the texts or the key of the row cannot be stored
 		row.Address, row.Key, row.ContentHash, row.ProductName = nil, "", "", ""
-		_, err = d.Store.InsertLost(ctx, sale.Epoch, []shop.NewOrder{row}, watch)
+		_, err = d.Orders.InsertLost(ctx, sale.Epoch, []shop.NewOrder{row}, watch)
 	}
 	if err != nil {
 		return fmt.Errorf("write order %s: %w", e.Order, err)

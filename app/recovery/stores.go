@@ -41,43 +41,62 @@ type Redis interface {
 	Open(ctx context.Context, partition int, r shop.PartitionRecovery, seq int64) error
 }
 
-// Store lists the database operations that this package uses, see store.Store. Errors wrap ErrTransient, ErrPermanent,
-// ErrStaleEpoch or ErrNoRow.
-type Store interface {
-	EndTraded(ctx context.Context, orders []shop.ID, to shop.OrderState, now shop.Millis) ([]shop.Order, error)
-	CheckTrades(ctx context.Context, now shop.Millis, next map[shop.ID]shop.Millis) error
+// Orders keeps the rows of orders, see store.Orders. Errors wrap ErrTransient, ErrPermanent, ErrStaleEpoch or ErrNoRow.
+type Orders interface {
+	Order(ctx context.Context, id shop.ID) (shop.Order, error)
+	OrdersByID(ctx context.Context, ids []shop.ID) ([]shop.Order, error)
+	OrdersOfSale(ctx context.Context, sale, after shop.ID, limit int) ([]shop.Order, error)
 	InsertLost(ctx context.Context, epoch int64, rows []shop.NewOrder, w *shop.PaymentWatch) ([]shop.Inserted, error)
 	EndLost(ctx context.Context, orders []shop.ID, now shop.Millis) ([]shop.Order, error)
 	ClaimHold(ctx context.Context, order shop.ID, state shop.OrderState) (shop.Order, error)
 	Revive(ctx context.Context, claimed shop.Order, epoch int64, now, payBy shop.Millis) (shop.Order, error)
-	Order(ctx context.Context, id shop.ID) (shop.Order, error)
-	OrdersByID(ctx context.Context, ids []shop.ID) ([]shop.Order, error)
-	OrdersOfSale(ctx context.Context, sale, after shop.ID, limit int) ([]shop.Order, error)
 	TouchSince(ctx context.Context, ids []shop.ID, since shop.Millis) error
 	Unpublished(ctx context.Context, before shop.Millis, limit int, except ...int) ([]shop.Order, error)
 	Overdue(ctx context.Context, before shop.Millis, limit int, except ...int) ([]shop.Order, error)
+}
+
+// Sales keeps sales and their stock guards, see store.Sales.
+type Sales interface {
 	Sale(ctx context.Context, id shop.ID) (shop.Sale, error)
-	RestoreLoaded(ctx context.Context, sale shop.ID, epoch, version, initial int64) error
-	RestoreTerms(ctx context.Context, sale shop.ID, terms shop.SaleTerms) (bool, error)
-	PartitionEpoch(ctx context.Context, partition int) (epoch, seq int64, err error)
-	LastOrders(ctx context.Context, partition int) ([]shop.LastOrder, error)
-	AdvanceEpoch(ctx context.Context, partition int, above int64) (int64, error)
 	LoadedSales(ctx context.Context, partition int) ([]shop.Sale, error)
 	UnloadedSales(ctx context.Context, partition int, at shop.Millis) ([]shop.Sale, error)
 	FreeUnits(ctx context.Context, sales []shop.ID) (map[shop.ID]int64, error)
-	WriteOff(ctx context.Context, sale shop.ID, units, epoch int64) error
+	RestoreLoaded(ctx context.Context, sale shop.ID, epoch, version, initial int64) error
+	RestoreTerms(ctx context.Context, sale shop.ID, terms shop.SaleTerms) (bool, error)
 	RestoreAdded(ctx context.Context, sale shop.ID, added int64) (int64, error)
-	SettledWithdrawals(ctx context.Context, sale shop.ID) ([]shop.StockWithdrawal, error)
+	WriteOff(ctx context.Context, sale shop.ID, units, epoch int64) error
 	SaleTotals(ctx context.Context, sale shop.ID) (shop.SaleTotals, error)
-	LockPartition(ctx context.Context, partition int, fn func(ctx context.Context) error) error
 	MarkRetired(ctx context.Context, sale shop.ID, epoch int64) error
+	SettledWithdrawals(ctx context.Context, sale shop.ID) ([]shop.StockWithdrawal, error)
+}
+
+// Epochs keeps the epochs of the partitions, see store.Partitions.
+type Epochs interface {
+	PartitionEpoch(ctx context.Context, partition int) (epoch, seq int64, err error)
+	LastOrders(ctx context.Context, partition int) ([]shop.LastOrder, error)
+	AdvanceEpoch(ctx context.Context, partition int, above int64) (int64, error)
+	LockPartition(ctx context.Context, partition int, fn func(ctx context.Context) error) error
 	PublishedUntil(ctx context.Context, partition int) (shop.Millis, error)
-	RequestRefund(ctx context.Context, request payment.BuyerRefundRequest) (shop.Order, error)
-	DecideRefund(ctx context.Context, d payment.RefundDecision) (shop.Order, error)
-	History(ctx context.Context) (shop.DatabaseHistory, error)
-	Pin(server string, generation int64)
+}
+
+// History keeps the history of the database server, see store.History.
+type History interface {
+	Read(ctx context.Context) (shop.DatabaseHistory, error)
 	RaiseBeat(ctx context.Context, h shop.DatabaseHistory) (shop.DatabaseHistory, error)
 	NewGeneration(ctx context.Context, read shop.DatabaseHistory, above int64, epochs map[int]int64) error
+	Pin(server string, generation int64)
+}
+
+// Payments keeps the trades of orders, see store.Payments.
+type Payments interface {
+	CheckTrades(ctx context.Context, now shop.Millis, next map[shop.ID]shop.Millis) error
+	EndTraded(ctx context.Context, orders []shop.ID, to shop.OrderState, now shop.Millis) ([]shop.Order, error)
 	TakesPayments(ctx context.Context) (bool, error)
 	WatchPayments(ctx context.Context, w shop.PaymentWatch) (int, error)
+}
+
+// Refunds keeps refunds, see store.Refunds.
+type Refunds interface {
+	RequestRefund(ctx context.Context, request payment.BuyerRefundRequest) (shop.Order, error)
+	DecideRefund(ctx context.Context, d payment.RefundDecision) (shop.Order, error)
 }

@@ -40,7 +40,7 @@ func (p *recoveryRun) withoutRow(ctx context.Context, entries []shop.Entry) ([]s
 			ids = append(ids, entries[i].Order)
 		}
 	}
-	rows, err := p.Store.OrdersByID(ctx, ids)
+	rows, err := p.Orders.OrdersByID(ctx, ids)
 	if err != nil {
 		return nil, fmt.Errorf("read rows: %w", err)
 	}
@@ -94,7 +94,7 @@ func (p *recoveryRun) insert(ctx context.Context, entries []shop.Entry, rows []s
 			return err
 		}
 	}
-	inserted, err := p.Store.InsertLost(ctx, p.claim, rows, watch)
+	inserted, err := p.Orders.InsertLost(ctx, p.claim, rows, watch)
 	switch {
 	case err == nil:
 		for i := range inserted {

@@ -31,7 +31,7 @@ const removeInterval = time.Hour
 // removeExpiredAccounts deletes accounts that were never activated, and expired logins, links and revocations.
 func (p *parts) removeExpiredAccounts(ctx context.Context) error {
 	return shop.Repeat(ctx, removeInterval, "remove expired data of accounts", func(ctx context.Context) error {
-		return p.stores.db.PurgeAccounts(ctx, p.clock.Now())
+		return p.stores.db.PersonalData().PurgeAccounts(ctx, p.clock.Now())
 	})
 }
 

@@ -30,16 +30,17 @@ type backOffice struct {
 func (p *parts) composeOutbox(c *Config, registry *prometheus.Registry) {
 	s := p.stores
 	p.services.refundRequests = &payment.RefundRequests{
-		Policy: payment.RefundPolicy(c.RefundPolicy), Redis: p.inventory, Store: p.stores.db, Effects: p.effects,
+		Policy: payment.RefundPolicy(c.RefundPolicy), Redis: p.inventory, Refunds: p.stores.db.Refunds(),
+		Effects: p.effects,
 	}
 	p.services.refunds = &backoffice.RefundService{Store: p.stores.db, RedisTime: p.inventory.Now, Effects: p.effects}
 	b := &p.backOffice
-	b.poster = &outbox.Sender{Store: p.stores.db, Stream: p.backOffice.paid, Now: p.inventory.Now}
+	b.poster = &outbox.Sender{Store: p.stores.db.Outbox(), Stream: p.backOffice.paid, Now: p.inventory.Now}
 	gauge(registry, "stampede_postings_waiting",
 		"Paid and refunded orders that are not yet in the back office's stream.", b.poster.Waiting)
 	if p.services.payments.TakesPayments() {
 		b.refunder = &payment.Refunder{
-			Gateway: p.gateway, Store: p.stores.db, Redis: p.inventory,
+			Gateway: p.gateway, Refunds: p.stores.db.Refunds(), Orders: p.stores.db.Orders(), Redis: p.inventory,
 			Effects: p.effects,
 		}
 		exportRefunds(registry, b.refunder)
@@ -110,11 +111,13 @@ func (p *parts) composeAfterSale(c *Config) {
 	p.services.search = &backoffice.SearchService{Reader: p.stores.readStore(), Store: db, Clock: p.clock}
 	p.services.reports = &backoffice.ReportService{
 		Reader: p.stores.readStore(), Redis: p.inventory, Clock: p.clock,
-		Auditor: &recovery.Auditor{Redis: p.inventory, Store: db},
+		Auditor: &recovery.Auditor{Redis: p.inventory, Orders: db.Orders(), Sales: db.Sales()},
 	}
 	p.services.failedJobs = &backoffice.FailedJobs{
-		Store:    db,
-		Letters:  &recovery.DeadLetters{Redis: p.inventory, Store: db, Effects: p.effects, PayWindow: c.PayWindow},
+		Store: db,
+		Letters: &recovery.DeadLetters{
+			Redis: p.inventory, Orders: db.Orders(), Sales: db.Sales(), Effects: p.effects, PayWindow: c.PayWindow,
+		},
 		Postings: p.backOffice.paid, Mails: p.mails.stream,
 	}
 }

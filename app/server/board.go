@@ -126,7 +126,7 @@ func (p *parts) paymentFigures() (f board.PaymentFigures) {
 // countTrades counts open payments for the board.
 func (p *parts) countTrades(ctx context.Context) error {
 	return shop.Repeat(ctx, board.PointEvery, "count open payments", func(ctx context.Context) error {
-		n, err := p.stores.db.OpenTrades(ctx)
+		n, err := p.stores.db.Payments().OpenTrades(ctx)
 		if err == nil {
 			p.board.openTrades.Store(n)
 		}

@@ -30,7 +30,7 @@ const pictureLife = 24 * time.Hour
 // removeUnusedPictures deletes uploaded pictures that no product shows.
 func (p *parts) removeUnusedPictures(ctx context.Context) error {
 	return shop.Repeat(ctx, removeInterval, "remove pictures that no product shows", func(ctx context.Context) error {
-		removed, err := p.stores.db.RemoveUnusedImages(ctx, p.clock.Now().Add(-pictureLife))
+		removed, err := p.stores.db.Images().RemoveUnusedImages(ctx, p.clock.Now().Add(-pictureLife))
 		if removed > 0 {
 			slog.InfoContext(ctx, "removed pictures that no product shows", "pictures", removed)
 		}

@@ -110,7 +110,7 @@ func (s *Server) compose(stores *stores, lease *store.NodeLease) (*parts, error)
 	p.gateway = hookGateway(gateway)
 
 	p.auth = auth{s.issuer, s.blocks}
-	p.services.journal = &journal.Journal{Store: stores.db}
+	p.services.journal = &journal.Journal{Store: stores.db.Journal()}
 	windows := limits.NewWindows(stores.client, c.Window)
 	p.limits = limits.NewLimiter(c.classes(), windows)
 	counter(registry, "stampede_http_counted_alone_total",
@@ -120,20 +120,21 @@ func (s *Server) compose(stores *stores, lease *store.NodeLease) (*parts, error)
 	p.services.switches = &backoffice.SettingsService{Store: stores.db}
 	s.blocks.Store = stores.db
 
-	p.catalogue = catalog.NewCatalogue(stores.db, newIDFilter, c.TimeZone.Location)
+	p.catalogue = catalog.NewCatalogue(stores.db.Catalogue(), stores.db.Sales(), newIDFilter, c.TimeZone.Location)
 	p.board.counters.IsHidden = p.catalogue.IsHidden
 	p.catalogue.MinChallenge = func() shop.Challenge { return p.switches.Now().LeastChallenge }
 	p.switches.OnChange = p.catalogue.Invalidate
 	p.warmer = &catalog.Warmer{
-		Catalogue: p.catalogue, Store: stores.db, Redis: p.inventory, Clock: p.clock, OnLost: p.onLost,
+		Catalogue: p.catalogue, Sales: stores.db.Sales(), PartitionEpoch: stores.db.Partitions().PartitionEpoch,
+		Redis: p.inventory, Clock: p.clock, OnLost: p.onLost,
 	}
-	p.publishMarks = &order.PublishMarks{Store: stores.db}
+	p.publishMarks = &order.PublishMarks{Store: stores.db.Orders()}
 	p.effects = &order.Effects{
-		Redis: p.inventory, Notifier: p.inventory, Store: stores.db, PublishMarks: p.publishMarks,
+		Redis: p.inventory, Notifier: p.inventory, Store: stores.db.Orders(), PublishMarks: p.publishMarks,
 	}
 	p.watermark = &order.PublishedWatermark{
 		Partitions: c.Partitions, Redis: p.inventory, Clock: stores.db.Clock,
-		SetPublishedUntil: stores.db.SetPublishedUntil,
+		SetPublishedUntil: stores.db.Partitions().SetPublishedUntil,
 	}
 	p.soldOut = order.NewSoldOutFlags(inventory)
 	p.gate.Rejects = p.soldOut.Rejects
@@ -146,19 +147,19 @@ func (s *Server) compose(stores *stores, lease *store.NodeLease) (*parts, error)
 	storefront := &catalog.Storefront{
 		Catalogue: p.catalogue, Warmer: p.warmer, Redis: p.inventory, Clock: p.clock, Ticker: p.ticker,
 	}
-	reader := &order.Reader{Catalogue: p.catalogue, Redis: p.inventory, Store: stores.db}
+	reader := &order.Reader{Catalogue: p.catalogue, Redis: p.inventory, Store: stores.db.Orders()}
 	p.phases = &catalog.PhaseWatcher{
 		Catalogue: p.catalogue, Redis: inventory, Storefront: storefront, Clock: p.clock,
 	}
 	p.fulfiller = &order.Fulfiller{
-		Catalogue: p.catalogue, Redis: p.inventory, Store: stores.db, Effects: p.effects,
+		Catalogue: p.catalogue, Redis: p.inventory, Store: stores.db.Orders(), Effects: p.effects,
 		PayWindow: c.PayWindow, Tracer: p.tracer,
 	}
 	p.expirer = &order.Expirer{
-		Redis: p.inventory, Store: stores.db, Effects: p.effects, Reader: reader,
+		Redis: p.inventory, Store: stores.db.Orders(), Effects: p.effects, Reader: reader,
 	}
 	p.reconciler = &recovery.Reconciler{
-		Partitions: c.Partitions, Redis: p.inventory, Store: stores.db,
+		Partitions: c.Partitions, Redis: p.inventory, Orders: stores.db.Orders(), Sales: stores.db.Sales(),
 		Effects: p.effects,
 	}
 	gauge(registry, "stampede_sales_mismatched",
@@ -173,7 +174,7 @@ func (s *Server) compose(stores *stores, lease *store.NodeLease) (*parts, error)
 		Guest: (&account.Guests{Issuer: s.issuer, Mint: lease.Mint}).BoundToken,
 	}
 	p.services.orderAddresses = &order.Addresses{
-		Redis: p.inventory, Store: stores.db, Effects: p.effects, Reader: reader, PayWindow: c.PayWindow,
+		Redis: p.inventory, Store: stores.db.Orders(), Effects: p.effects, Reader: reader, PayWindow: c.PayWindow,
 	}
 	p.services.addresses = &account.AddressBook{Store: stores.db, Mint: lease.Mint}
 	p.composeMoney(c, registry)
@@ -192,11 +193,12 @@ func (s *Server) compose(stores *stores, lease *store.NodeLease) (*parts, error)
 		return nil, err
 	}
 	p.passService = &admission.PassService{
-		Catalogue: p.catalogue, Clock: p.clock, Passes: passes, Captcha: p.accounts.Captchas, Settings: stores.db,
+		Catalogue: p.catalogue, Clock: p.clock, Passes: passes, Captcha: p.accounts.Captchas,
+		Settings: stores.db.Settings(),
 	}
 	p.services.checkout = &order.Checkout{
 		Catalogue: p.catalogue, Passes: passes, Gate: p.checkoutGate(), SoldOut: p.soldOut, Warmer: p.warmer,
-		Redis: p.inventory, Store: stores.db, Clock: p.clock, Mint: lease.Mint,
+		Redis: p.inventory, Store: stores.db.Orders(), Clock: p.clock, Mint: lease.Mint,
 		Counters: p.board.counters, Counts: p.board.sales,
 	}
 	p.composeHub(c, registry)
@@ -219,7 +221,8 @@ func (p *parts) composeHub(c *Config, registry *prometheus.Registry) {
 			SetAddress:    s.orderAddresses.SetAddress,
 			OrdersOf:      s.orders.OrdersOf,
 		},
-		Redis: p.stores.client, Namespace: p.stores.namespace(), Partitions: c.Partitions, Orders: p.stores.db,
+		Redis: p.stores.client, Namespace: p.stores.namespace(), Partitions: c.Partitions,
+		Orders:    p.stores.db.Changes(),
 		Sequences: p.inventory, CurrentBanner: p.switches.CurrentBanner, Metrics: registry, MaxClients: c.MaxConns,
 		MaxPerUser: c.UserConns, OpsPerSecond: float64(c.OpsRate), OpsBurst: c.OpsBurst, Blocked: p.auth.blocked,
 		AdmitBuy: p.mayBuy, Admit: p.limits.Take, FirstPublished: p.firstPublished, Tracer: p.tracer,

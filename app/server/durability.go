@@ -40,7 +40,7 @@ func (s *stores) missing(ctx context.Context, c *Config) []MissingFeature {
 	if err != nil {
 		return append(found, MissingFeature{"MySQL", "read the migrations: " + err.Error()})
 	}
-	for _, need := range s.db.Needs(ctx) {
+	for _, need := range s.db.Durability().Needs(ctx) {
 		if need.Err != nil && (!need.Migrate || len(pending) > 0) {
 			found = append(found, MissingFeature{"MySQL", need.Err.Error()})
 		}
@@ -88,7 +88,7 @@ func (s *stores) weaknesses(ctx context.Context) ([]Weakness, error) {
 			"the clocks of its primaries differ by %s: sales open and close that much earlier in some partitions than in "+
 				"others; synchronise the clocks (NTP)", difference.Round(time.Millisecond))}, false))
 	}
-	settings, err := s.db.Weaknesses(ctx)
+	settings, err := s.db.Durability().Weaknesses(ctx)
 	for _, weak := range settings {
 		found = append(found, weaknessOf("MySQL", weak, false))
 	}

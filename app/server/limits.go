@@ -112,7 +112,7 @@ func (p *parts) shareLimits(ctx context.Context) error {
 func (p *parts) updateShares(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, sharesTimeout)
 	defer cancel()
-	nodes, err := p.stores.db.ServingNodes(ctx)
+	nodes, err := p.stores.db.Nodes().ServingNodes(ctx)
 	if err != nil {
 		return err
 	}

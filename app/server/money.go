@@ -31,13 +31,14 @@ type money struct {
 // composeMoney connects the payment flow. The expirer leaves orders with an opened payment to the trade closer.
 func (p *parts) composeMoney(c *Config, registry *prometheus.Registry) {
 	payments := &payment.PaymentService{
-		Gateway: p.gateway, Redis: p.inventory, Store: p.stores.db, Effects: p.effects,
+		Gateway: p.gateway, Redis: p.inventory, Trades: p.stores.db.Payments(), Refunds: p.stores.db.Refunds(),
+		Orders: p.stores.db.Orders(), Sales: p.stores.db.Sales(), Effects: p.effects,
 		Margin:  shop.PayMargin(c.PayWindow),
 		MayCall: func(user shop.ID) error { return p.limits.Take(limits.QR, user, netip.Addr{}) },
 	}
 	p.services.payments = payments
 	p.services.reconciliation = &payment.DailyReconciliation{
-		Store: p.stores.db, Gateway: p.gateway, Zone: c.TimeZone.Location,
+		Trades: p.stores.db.Payments(), Orders: p.stores.db.Orders(), Gateway: p.gateway, Zone: c.TimeZone.Location,
 	}
 	if !payments.TakesPayments() {
 		return
@@ -116,7 +117,7 @@ func (c *Config) requireGateway(ctx context.Context, db *store.Store) error {
 	if c.AlipayAppID != "" {
 		return nil
 	}
-	takes, err := db.TakesPayments(ctx)
+	takes, err := db.Payments().TakesPayments(ctx)
 	if err != nil || !takes {
 		return err
 	}

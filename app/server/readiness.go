@@ -75,7 +75,7 @@ func (s *readinessDeps) replicas(ctx context.Context) ([]backoffice.Check, error
 	if err != nil {
 		return nil, fmt.Errorf("read the persistence of Redis: %w", err)
 	}
-	restorable, err := s.stores.db.Restorable(ctx)
+	restorable, err := s.stores.db.Durability().Restorable(ctx)
 	if err == nil && !restorable {
 		found = append(found, backoffice.Check{
 			State: backoffice.CheckWarn, Code: backoffice.FoundNoBinaryLog, Do: "Set log_bin, and back up the log with the data",

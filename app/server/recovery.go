@@ -18,7 +18,7 @@ func (p *parts) composeRecovery(c *Config, registry *prometheus.Registry) {
 	db := p.stores.recoveryDB
 	p.recovery = newDriver(c, db, p.inventory)
 	p.recovery.Trust = func(ctx context.Context, server string, generation int64) error {
-		p.stores.db.Trust(server, generation)
+		p.stores.db.History().Trust(server, generation)
 		return p.lease.RunOnce(ctx)
 	}
 	counts := p.recovery.Counts()
@@ -49,8 +49,10 @@ func boolGauge(value bool) int {
 // newDriver returns the recovery driver of all partitions on the given connections.
 func newDriver(c *Config, db *store.Store, inventory *streams.Inventory) *recovery.Driver {
 	return &recovery.Driver{
-		Partitions: c.Partitions, Store: db, Redis: inventory, TakesPayments: c.AlipayAppID != "",
-		PayWindow: c.PayWindow, Margin: shop.PayMargin(c.PayWindow), Spread: watchSpread,
+		Partitions: c.Partitions, Orders: db.Orders(), Sales: db.Sales(), Epochs: db.Partitions(),
+		History: db.History(), Payments: db.Payments(), Refunds: db.Refunds(), Redis: inventory,
+		TakesPayments: c.AlipayAppID != "",
+		PayWindow:     c.PayWindow, Margin: shop.PayMargin(c.PayWindow), Spread: watchSpread,
 		MinTimePerOrder: 2 * time.Second / time.Duration(max(1, c.AlipayQueryRate)),
 	}
 }

@@ -200,7 +200,7 @@ func (s *Server) runWithStores(ctx context.Context, stores *stores) error {
 	if err := s.prepare(ctx, stores); err != nil {
 		return err
 	}
-	lease, err := stores.db.LeaseNode(ctx)
+	lease, err := stores.db.Nodes().LeaseNode(ctx)
 	if err != nil {
 		return fmt.Errorf("lease a node number: %w", err)
 	}

@@ -200,7 +200,7 @@ func prepareDatabase(ctx context.Context, db *store.Store, migrate bool, partiti
 		return fmt.Errorf("the database lacks %d migrations, the first is %s: run `stampede migrate up`, or serve with --migrate",
 			len(pending), pending[0])
 	}
-	return db.EnsurePartitions(ctx, partitions)
+	return db.Partitions().EnsurePartitions(ctx, partitions)
 }
 
 // readStore returns the store for lists and reports: the replica if one is configured, otherwise the primary.
@@ -208,7 +208,7 @@ func (s *stores) readStore() backoffice.Reader {
 	if s.replica != nil {
 		return s.replica
 	}
-	return s.db
+	return s.db.Reports()
 }
 
 // replicaWeaknesses reports why the node would not read from a configured replica. The shop works without a replica.

@@ -42,7 +42,7 @@ func OpenTools(ctx context.Context, c Config) (*Tools, error) {
 	if err := t.stores.openDatabase(ctx, &t.config); err != nil {
 		return nil, err
 	}
-	t.publishMarks = &order.PublishMarks{Store: t.stores.db}
+	t.publishMarks = &order.PublishMarks{Store: t.stores.db.Orders()}
 	return t, nil
 }
 
@@ -62,7 +62,7 @@ func (t *Tools) Seeder(ctx context.Context) (*demo.Seeder, func() error, error) 
 	if err := t.ensureMigrated(ctx); err != nil {
 		return nil, nil, err
 	}
-	lease, err := t.stores.db.LeaseNode(ctx)
+	lease, err := t.stores.db.Nodes().LeaseNode(ctx)
 	if err != nil {
 		return nil, nil, fmt.Errorf("lease a node number: %w", err)
 	}
@@ -73,7 +73,7 @@ func (t *Tools) Seeder(ctx context.Context) (*demo.Seeder, func() error, error) 
 // RollingPlan returns the missing slots of the rolling schedule for the given time.
 func (t *Tools) RollingPlan(ctx context.Context, within time.Duration) ([]demo.Window, error) {
 	now := shop.MillisOf(time.Now())
-	existing, err := t.stores.db.Slots(ctx, now.Add(-time.Hour), now.Add(within+time.Hour))
+	existing, err := t.stores.db.Catalogue().Slots(ctx, now.Add(-time.Hour), now.Add(within+time.Hour))
 	if err != nil {
 		return nil, err
 	}
@@ -100,15 +100,15 @@ func (t *Tools) inventory(ctx context.Context) (*streams.Inventory, error) {
 	if err := prepareDatabase(ctx, t.stores.db, false, t.config.Partitions); err != nil {
 		return nil, err
 	}
-	h, err := t.stores.db.History(ctx)
+	h, err := t.stores.db.History().Read(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if h.RecoveredServer == h.Server { // revs of later states depend on the generation
-		t.stores.db.Trust(h.Server, h.Generation)
+		t.stores.db.History().Trust(h.Server, h.Generation)
 	}
 	for p := range t.config.Partitions {
-		epoch, _, err := t.stores.db.PartitionEpoch(ctx, p)
+		epoch, _, err := t.stores.db.Partitions().PartitionEpoch(ctx, p)
 		if err != nil {
 			return nil, err
 		}

@@ -40,7 +40,7 @@ func Issuer(ctx context.Context, c Config) (*account.Issuer, error) {
 	if err != nil {
 		return nil, err
 	}
-	g, err := t.stores.db.KeyGeneration(ctx)
+	g, err := t.stores.db.Sessions().KeyGeneration(ctx)
 	issuer.UseKeys(g)
 	return issuer, errors.Join(err, t.Close())
 }
@@ -52,7 +52,7 @@ func (t *Tools) RotateKey(ctx context.Context, endOlder bool) (shop.KeyGeneratio
 	if err := t.ensureMigrated(ctx); err != nil {
 		return shop.KeyGeneration{}, err
 	}
-	current, err := t.stores.db.KeyGeneration(ctx)
+	current, err := t.stores.db.Sessions().KeyGeneration(ctx)
 	if err != nil {
 		return current, err
 	}
@@ -67,7 +67,7 @@ func (t *Tools) RotateKey(ctx context.Context, endOlder bool) (shop.KeyGeneratio
 	}
 	next := current
 	done, err := t.runOperation(ctx, func(tx *store.Store) (journal.Operation, error) {
-		next, err := tx.RotateKey(ctx, current.Number, endOlder)
+		next, err := tx.Sessions().RotateKey(ctx, current.Number, endOlder)
 		return journal.Operation{Kind: "key.rotate", Object: "key", Before: current, After: next, Result: next}, err
 	})
 	if err == nil {
@@ -104,7 +104,7 @@ func (t *Tools) AddUser(ctx context.Context, n NewUser) (UserSummary, error) {
 			return UserSummary{}, fmt.Errorf("send a link by e-mail (or set a password with --password): %w", err)
 		}
 	}
-	lease, err := t.stores.db.LeaseNode(ctx)
+	lease, err := t.stores.db.Nodes().LeaseNode(ctx)
 	if err != nil {
 		return UserSummary{}, fmt.Errorf("lease a node number: %w", err)
 	}

@@ -8,8 +8,8 @@ import (
 	"stampede/app/shop"
 )
 
-// PruneOrders writes the settled orders of sales that closed before the day to files, and deletes the orders. The day is
-// a date such as 2026-01-31 in the time zone of the shop.
+// PruneOrders writes the settled orders of sales that closed before the day to files, and deletes the orders. The day
+// is a date such as 2026-01-31 in the time zone of the shop.
 func (t *Tools) PruneOrders(
 	ctx context.Context, day, folder string, progress func(step string),
 ) (backoffice.Pruned, error) {

@@ -52,7 +52,7 @@ func (t *Tools) driver(ctx context.Context, operation journal.Operation) (*recov
 	db := t.stores.recoveryDB
 	d := newDriver(&t.config, db, inventory)
 	d.Trust = func(_ context.Context, server string, generation int64) error {
-		db.Trust(server, generation) // revs of written and ended orders depend on the generation
+		db.History().Trust(server, generation) // revs of written and ended orders depend on the generation
 		return nil
 	}
 	return d, nil
@@ -69,13 +69,14 @@ func (t *Tools) Audit(ctx context.Context, sales ...shop.ID) ([]recovery.AuditRe
 			return nil, err
 		}
 	}
-	return (&recovery.Auditor{Redis: inventory, Store: t.stores.db}).Sales(ctx, sales...)
+	auditor := &recovery.Auditor{Redis: inventory, Orders: t.stores.db.Orders(), Sales: t.stores.db.Sales()}
+	return auditor.AuditSales(ctx, sales...)
 }
 
 func (t *Tools) loadedSales(ctx context.Context) ([]shop.ID, error) {
 	var ids []shop.ID
 	for p := range t.config.Partitions {
-		sales, err := t.stores.db.LoadedSales(ctx, p)
+		sales, err := t.stores.db.Sales().LoadedSales(ctx, p)
 		if err != nil {
 			return nil, fmt.Errorf("list sales of partition %d: %w", p, err)
 		}
@@ -111,9 +112,9 @@ func (t *Tools) FailedJobs(ctx context.Context) (*backoffice.FailedJobs, error) 
 		return nil, err
 	}
 	return &backoffice.FailedJobs{Store: t.stores.db, Letters: &recovery.DeadLetters{
-		Redis: inventory, Store: t.stores.db, PayWindow: t.config.PayWindow,
+		Redis: inventory, Orders: t.stores.db.Orders(), Sales: t.stores.db.Sales(), PayWindow: t.config.PayWindow,
 		Effects: &order.Effects{
-			Redis: inventory, Notifier: inventory, Store: t.stores.db, PublishMarks: t.publishMarks,
+			Redis: inventory, Notifier: inventory, Store: t.stores.db.Orders(), PublishMarks: t.publishMarks,
 		},
 	}}, nil
 }

@@ -11,7 +11,7 @@ import (
 // SetAddress sets the delivery address of a pending or paid order of the user and publishes the row again. A paid order
 // gets a new posting, because the back office has the old address. It returns the resulting row, changed or not.
 // ErrNoRow: no such order of this user.
-func (s *Store) SetAddress(
+func (s Orders) SetAddress(
 	ctx context.Context, order, user shop.ID, address shop.Address, now shop.Millis,
 ) (o shop.Order, err error) {
 	text, err := encodeAddress(order, &address)
@@ -28,7 +28,7 @@ func (s *Store) SetAddress(
 		}
 		o.Address = &address
 		if o.State == shop.Paid {
-			return s.addOutboxMessage(ctx, tx, &o, now)
+			return s.Outbox().addOutboxMessage(ctx, tx, &o, now)
 		}
 		return nil
 	})

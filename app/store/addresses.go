@@ -9,6 +9,9 @@ import (
 	"stampede/app/shop"
 )
 
+// Addresses keeps the address books of buyers.
+type Addresses struct{ *session }
+
 // addressRow is the row of a shop.SavedAddress.
 type addressRow struct {
 	bun.BaseModel `bun:"table:addresses"`
@@ -29,7 +32,7 @@ func (r *addressRow) address() shop.SavedAddress {
 }
 
 // AddressesOf lists the addresses of a user, the default first, then the newest first.
-func (s *Store) AddressesOf(ctx context.Context, user shop.ID) ([]shop.SavedAddress, error) {
+func (s Addresses) AddressesOf(ctx context.Context, user shop.ID) ([]shop.SavedAddress, error) {
 	rows, err := readAddresses(ctx, s.db.NewSelect(), user)
 	return convert(rows, (*addressRow).address), wrap("read the addresses of user "+user.String(), err)
 }
@@ -44,12 +47,12 @@ func readAddresses(ctx context.Context, q *bun.SelectQuery, user shop.ID) (rows 
 // their ids, because a scan along the other index can miss a row whose default changes. Without addresses there is no
 // row to lock. If two calls add a first address concurrently, the second call violates the unique key of the default
 // and is repeated.
-func (s *Store) changeAddresses(
+func (s Addresses) changeAddresses(
 	ctx context.Context, action string, user shop.ID,
 	change func(tx bun.Conn, rows []addressRow) (shop.SavedAddress, error),
 ) (out shop.SavedAddress, err error) {
 	for range deadlockTries {
-		out, err = inTx(ctx, s, action, func(tx bun.Conn) (shop.SavedAddress, error) {
+		out, err = inTx(ctx, s.session, action, func(tx bun.Conn) (shop.SavedAddress, error) {
 			var ids []shop.ID
 			lock := tx.NewSelect().Model((*addressRow)(nil)).Column("id").ForceIndex("addresses_user")
 			if err := s.locking(lock.Where("user_id = ?", user).Order("id")).Scan(ctx, &ids); err != nil {
@@ -71,7 +74,7 @@ func (s *Store) changeAddresses(
 // AddAddress adds an address, unless the user has the same address already, and returns the entry. ErrNoRow: the user
 // has `limit` addresses already. The first address becomes the default; a later address does so only if a.Default is
 // set.
-func (s *Store) AddAddress(
+func (s Addresses) AddAddress(
 	ctx context.Context, user shop.ID, a shop.SavedAddress, limit int,
 ) (shop.SavedAddress, error) {
 	return s.changeAddresses(ctx, "add an address of user "+user.String(), user,
@@ -95,7 +98,7 @@ func (s *Store) AddAddress(
 }
 
 // ChangeAddress replaces an entry, which may become the default, and returns it. ErrNoRow: no such entry.
-func (s *Store) ChangeAddress(ctx context.Context, user shop.ID, a shop.SavedAddress) (shop.SavedAddress, error) {
+func (s Addresses) ChangeAddress(ctx context.Context, user shop.ID, a shop.SavedAddress) (shop.SavedAddress, error) {
 	return s.changeAddresses(ctx, "change address "+a.ID.String(), user,
 		func(tx bun.Conn, rows []addressRow) (shop.SavedAddress, error) {
 			i := slices.IndexFunc(rows, func(r addressRow) bool { return r.ID == a.ID })
@@ -115,7 +118,7 @@ func (s *Store) ChangeAddress(ctx context.Context, user shop.ID, a shop.SavedAdd
 }
 
 // RemoveAddress removes an entry. If it was the default, the newest one becomes the default. ErrNoRow: no such entry.
-func (s *Store) RemoveAddress(ctx context.Context, user, id shop.ID) error {
+func (s Addresses) RemoveAddress(ctx context.Context, user, id shop.ID) error {
 	_, err := s.changeAddresses(ctx, "remove address "+id.String(), user,
 		func(tx bun.Conn, rows []addressRow) (none shop.SavedAddress, err error) {
 			i := slices.IndexFunc(rows, func(r addressRow) bool { return r.ID == id })

@@ -21,7 +21,7 @@ func savedAddress(text string, isDefault bool) shop.SavedAddress {
 // exactly one is the default.
 func addressTexts(t *testing.T, s *store.Store, user shop.ID) (texts []string) {
 	t.Helper()
-	all, err := s.AddressesOf(kit.Context(t), user)
+	all, err := s.Addresses().AddressesOf(kit.Context(t), user)
 	must(t, err)
 	defaults := 0
 	for _, a := range all {
@@ -54,39 +54,42 @@ func TestAddressBookAlwaysHasOneDefault(t *testing.T) {
 			}
 		}
 		want()
-		one := must(s.AddAddress(ctx, user, savedAddress("one", false), 3))
+		one := must(s.Addresses().AddAddress(ctx, user, savedAddress("one", false), 3))
 		if !one.Default || one.Name != "王小明" {
 			t.Errorf("first address: got %+v, want the default of 王小明", one)
 		}
-		two := must(s.AddAddress(ctx, user, savedAddress("two", false), 3))
+		two := must(s.Addresses().AddAddress(ctx, user, savedAddress("two", false), 3))
 		want("[one]", "two")
-		three := must(s.AddAddress(ctx, user, savedAddress("three", true), 3))
+		three := must(s.Addresses().AddAddress(ctx, user, savedAddress("three", true), 3))
 		want("[three]", "two", "one")
-		wantErr(t, "a fourth address with a limit of three", errOf(s.AddAddress(ctx, user, savedAddress("four", false), 3)), shop.ErrNoRow)
-		if again := must(s.AddAddress(ctx, user, savedAddress("two", true), 3)); again.ID != two.ID || !again.Default {
+		wantErr(t, "a fourth address with a limit of three", errOf(s.Addresses().AddAddress(ctx, user, savedAddress("four", false), 3)), shop.ErrNoRow)
+		again := must(s.Addresses().AddAddress(ctx, user, savedAddress("two", true), 3))
+		if again.ID != two.ID || !again.Default {
 			t.Errorf("second address added again: got %+v, want the same id as the default", again)
 		}
 		want("[two]", "three", "one")
 		one.Text, one.Default = "uno", false
-		must(s.ChangeAddress(ctx, user, one))
+		must(s.Addresses().ChangeAddress(ctx, user, one))
 		two.Text, two.Default = "dos", false
-		if changed := must(s.ChangeAddress(ctx, user, two)); !changed.Default {
+		if changed := must(s.Addresses().ChangeAddress(ctx, user, two)); !changed.Default {
 			t.Errorf("got %+v after a change of the default address, want the default", changed)
 		}
 		want("[dos]", "three", "uno")
 		one.Default = true
-		must(s.ChangeAddress(ctx, user, one))
+		must(s.Addresses().ChangeAddress(ctx, user, one))
 		want("[uno]", "three", "dos")
 		for _, unknown := range []struct{ user, id shop.ID }{{nextID(), one.ID}, {user, nextID()}} {
 			a := one
 			a.ID = unknown.id
-			wantErr(t, fmt.Sprintf("change %v", unknown), errOf(s.ChangeAddress(ctx, unknown.user, a)), shop.ErrNoRow)
-			wantErr(t, fmt.Sprintf("remove %v", unknown), s.RemoveAddress(ctx, unknown.user, unknown.id), shop.ErrNoRow)
+			_, err := s.Addresses().ChangeAddress(ctx, unknown.user, a)
+			wantErr(t, fmt.Sprintf("change %v", unknown), err, shop.ErrNoRow)
+			err = s.Addresses().RemoveAddress(ctx, unknown.user, unknown.id)
+			wantErr(t, fmt.Sprintf("remove %v", unknown), err, shop.ErrNoRow)
 		}
-		must(shop.SavedAddress{}, s.RemoveAddress(ctx, user, one.ID))
+		must(shop.SavedAddress{}, s.Addresses().RemoveAddress(ctx, user, one.ID))
 		want("[three]", "dos")
-		must(shop.SavedAddress{}, s.RemoveAddress(ctx, user, two.ID))
-		must(shop.SavedAddress{}, s.RemoveAddress(ctx, user, three.ID))
+		must(shop.SavedAddress{}, s.Addresses().RemoveAddress(ctx, user, two.ID))
+		must(shop.SavedAddress{}, s.Addresses().RemoveAddress(ctx, user, three.ID))
 		want()
 	})
 }
@@ -101,14 +104,15 @@ func TestConcurrentAddressChangesKeepOneDefault(t *testing.T) {
 			for device := range 6 {
 				devices.Go(func() {
 					for i := range 3 {
-						a, err := s.AddAddress(ctx, user, savedAddress(fmt.Sprintf("%d.%d", device, i), i == 1), 10)
+						named := savedAddress(fmt.Sprintf("%d.%d", device, i), i == 1)
+						a, err := s.Addresses().AddAddress(ctx, user, named, 10)
 						if err != nil && !errors.Is(err, shop.ErrNoRow) {
 							t.Error(err)
 						}
 						if err != nil || i != device%3 {
 							continue
 						}
-						if err := s.RemoveAddress(ctx, user, a.ID); err != nil {
+						if err := s.Addresses().RemoveAddress(ctx, user, a.ID); err != nil {
 							t.Error(err)
 						}
 					}

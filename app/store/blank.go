@@ -10,7 +10,7 @@ import (
 
 // SalesToBlank lists sales that closed before the given instant, may have personal data, and are due for a check. It
 // lists only sales that have left Redis permanently: none of their reservations can become a row.
-func (s *Store) SalesToBlank(
+func (s PersonalData) SalesToBlank(
 	ctx context.Context, now, closedBefore shop.Millis, limit int,
 ) (sales []shop.ID, err error) {
 	err = s.db.NewSelect().Model((*saleRow)(nil)).ForceIndex("sales_blank").Column("s.id").
@@ -30,7 +30,7 @@ const blankableCondition = "(o.state IN ('finished', 'refused', 'refunded')" +
 
 // BlankOrders removes personal data from the next settled orders of a sale with an id above after, and from their
 // shipments and refunds, in one transaction. It returns the last id, or 0 at the end.
-func (s *Store) BlankOrders(
+func (s PersonalData) BlankOrders(
 	ctx context.Context, sale, after shop.ID, limit int,
 ) (blanked int64, last shop.ID, err error) {
 	return s.blank(ctx, "sale_id", sale, after, limit)
@@ -38,7 +38,7 @@ func (s *Store) BlankOrders(
 
 // BlankAddresses removes personal data from the settled orders of a user. blanked is the number of changed orders;
 // remaining is the number of orders that still have personal data.
-func (s *Store) BlankAddresses(ctx context.Context, user shop.ID) (blanked, remaining int64, err error) {
+func (s PersonalData) BlankAddresses(ctx context.Context, user shop.ID) (blanked, remaining int64, err error) {
 	for after := shop.ID(0); ; {
 		n, last, err := s.blank(ctx, "user_id", user, after, idsAtOnce)
 		blanked += n
@@ -57,7 +57,7 @@ func (s *Store) BlankAddresses(ctx context.Context, user shop.ID) (blanked, rema
 // blank removes personal data from the next orders of a sale or a user, and from their shipments and refunds. The
 // orders are found before any lock, so that the lock of an order never waits for the lock of a trade. The UPDATE checks
 // their state again.
-func (s *Store) blank(
+func (s PersonalData) blank(
 	ctx context.Context, column string, id, after shop.ID, limit int,
 ) (blanked int64, last shop.ID, err error) {
 	action := "remove personal data of " + column + " " + id.String()
@@ -67,7 +67,7 @@ func (s *Store) blank(
 	if err != nil || len(ids) == 0 {
 		return 0, 0, wrap(action, err)
 	}
-	blanked, err = inTx(ctx, s, action, func(tx bun.Conn) (int64, error) {
+	blanked, err = inTx(ctx, s.session, action, func(tx bun.Conn) (int64, error) {
 		n, err := exec(ctx, tx, "UPDATE orders SET address = NULL, tracking = '', "+keepChangedAt+
 			" WHERE state IN ('finished', 'refused', 'refunded', 'cancelled', 'expired') AND id IN (?)", bun.List(ids))
 		if err != nil {
@@ -93,7 +93,7 @@ func blankRelated(ctx context.Context, tx bun.Conn, orders []shop.ID) error {
 
 // PlanBlank sets the next check of a sale, or none if it has no personal data. remaining reports whether some
 // personal data remains.
-func (s *Store) PlanBlank(ctx context.Context, sale shop.ID, next shop.Millis) (remaining bool, err error) {
+func (s PersonalData) PlanBlank(ctx context.Context, sale shop.ID, next shop.Millis) (remaining bool, err error) {
 	err = s.inTx(ctx, "plan the next check of sale "+sale.String()+" for personal data", func(tx bun.Conn) error {
 		err := tx.NewRaw("SELECT EXISTS (SELECT 1 FROM orders AS o WHERE o.sale_id = ? AND "+personalCondition+")", sale).
 			Scan(ctx, &remaining)
@@ -110,7 +110,7 @@ func (s *Store) PlanBlank(ctx context.Context, sale shop.ID, next shop.Millis) (
 }
 
 // OpensBetween reports whether a sale opens at or after the first instant and before the second.
-func (s *Store) OpensBetween(ctx context.Context, from, to shop.Millis) (opens bool, err error) {
+func (s Sales) OpensBetween(ctx context.Context, from, to shop.Millis) (opens bool, err error) {
 	opens, err = s.db.NewSelect().TableExpr("sales").Column("id").Where("opens_at >= ? AND opens_at < ?", from, to).
 		Where("archived_at = 0").Exists(ctx)
 	return opens, wrap("find sales that open", err)
@@ -118,7 +118,7 @@ func (s *Store) OpensBetween(ctx context.Context, from, to shop.Millis) (opens b
 
 // DeleteGuestAddresses deletes addresses of guests that were entered before the given instant: the tokens of these
 // guests have expired. It checks one page of ids above `after` and returns the last id, or 0 at the end.
-func (s *Store) DeleteGuestAddresses(
+func (s Addresses) DeleteGuestAddresses(
 	ctx context.Context, before shop.Millis, after shop.ID, limit int,
 ) (deleted int64, last shop.ID, err error) {
 	var rows []struct {

@@ -12,6 +12,9 @@ import (
 	"stampede/app/shop"
 )
 
+// Blocks keeps blocked users and addresses.
+type Blocks struct{ *session }
+
 // BlockKind is the kind of a blocked subject.
 type BlockKind string
 
@@ -59,13 +62,13 @@ func (r *blockRow) block() Block {
 }
 
 // BlocksVersion grows with every change of the list; 0 before the first change.
-func (s *Store) BlocksVersion(ctx context.Context) (int64, error) {
+func (s Blocks) BlocksVersion(ctx context.Context) (int64, error) {
 	n, err := numberSetting(ctx, s.db, settingBlocks)
 	return n, wrap("read the version of the block list", err)
 }
 
 // Blocks lists the blocks in force at the instant now, the oldest first.
-func (s *Store) Blocks(ctx context.Context, now shop.Millis) ([]Block, error) {
+func (s Blocks) Blocks(ctx context.Context, now shop.Millis) ([]Block, error) {
 	var rows []blockRow
 	err := inForce(s.db.NewSelect().Model(&rows), now).Order("id").Limit(maxBlocks).Scan(ctx)
 	return convert(rows, (*blockRow).block), wrap("read the block list", err)
@@ -78,8 +81,8 @@ func inForce(q *bun.SelectQuery, now shop.Millis) *bun.SelectQuery {
 // AddBlock writes a normalized block for the given duration (0: no limit). Conflict: the block exists. LimitReached:
 // maxBlocks are in force. WrongState: the user is the last admin who can log in. The version is raised first: its row
 // lock serialises editors, and no node sees the new version before the block.
-func (s *Store) AddBlock(ctx context.Context, b Block, duration time.Duration) (Block, error) {
-	return inTx(ctx, s, "add a block", func(tx bun.Conn) (Block, error) {
+func (s Blocks) AddBlock(ctx context.Context, b Block, duration time.Duration) (Block, error) {
+	return inTx(ctx, s.session, "add a block", func(tx bun.Conn) (Block, error) {
 		if err := s.raise(ctx, tx, settingBlocks); err != nil {
 			return b, err
 		}
@@ -100,7 +103,7 @@ func (s *Store) AddBlock(ctx context.Context, b Block, duration time.Duration) (
 }
 
 // checkNewBlock rejects a block that exists already, and a block beyond maxBlocks.
-func (s *Store) checkNewBlock(ctx context.Context, tx bun.Conn, row *blockRow) error {
+func (s Blocks) checkNewBlock(ctx context.Context, tx bun.Conn, row *blockRow) error {
 	var same []int64
 	err := inForce(tx.NewSelect().Model((*blockRow)(nil)).Column("id"), row.CreatedAt).
 		Where("kind = ? AND value = ?", row.Kind, row.Value).Limit(1).Scan(ctx, &same)
@@ -122,7 +125,7 @@ func (s *Store) checkNewBlock(ctx context.Context, tx bun.Conn, row *blockRow) e
 }
 
 // keepUnblockedAdmin is keepAdmin for a block.
-func (s *Store) keepUnblockedAdmin(ctx context.Context, tx bun.Conn, row *blockRow) error {
+func (s Blocks) keepUnblockedAdmin(ctx context.Context, tx bun.Conn, row *blockRow) error {
 	id, err := shop.ParseID(row.Value)
 	if row.Kind != BlockUser || err != nil {
 		return nil
@@ -134,12 +137,12 @@ func (s *Store) keepUnblockedAdmin(ctx context.Context, tx bun.Conn, row *blockR
 	if err != nil {
 		return err
 	}
-	return s.keepAdmin(ctx, tx, &u)
+	return s.Accounts().keepAdmin(ctx, tx, &u)
 }
 
 // RemoveBlock ends a block and returns it. NotFound: no block in force has this number.
-func (s *Store) RemoveBlock(ctx context.Context, id int64) (Block, error) {
-	return inTx(ctx, s, "remove a block", func(tx bun.Conn) (Block, error) {
+func (s Blocks) RemoveBlock(ctx context.Context, id int64) (Block, error) {
+	return inTx(ctx, s.session, "remove a block", func(tx bun.Conn) (Block, error) {
 		if err := s.raise(ctx, tx, settingBlocks); err != nil {
 			return Block{}, err
 		}

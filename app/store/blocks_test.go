@@ -18,41 +18,41 @@ func TestBlockChangesRaiseTheVersion(t *testing.T) {
 		ctx := kit.Context(t)
 		version := func() int64 {
 			t.Helper()
-			v, err := s.BlocksVersion(ctx)
+			v, err := s.Blocks().BlocksVersion(ctx)
 			must(t, err)
 			return v
 		}
 		before := version()
-		eve, err := s.AddBlock(
+		eve, err := s.Blocks().AddBlock(
 			ctx, store.Block{Kind: store.BlockUser, Value: "7", Reason: "转售", CreatedBy: "ada"}, 0,
 		)
 		must(t, err)
-		net, err := s.AddBlock(ctx, store.Block{Kind: store.BlockNetwork, Value: "203.0.113.0/24"}, time.Hour)
+		net, err := s.Blocks().AddBlock(ctx, store.Block{Kind: store.BlockNetwork, Value: "203.0.113.0/24"}, time.Hour)
 		must(t, err)
 		if version() != before+2 || net.ID != eve.ID+1 || net.Until != net.CreatedAt.Add(time.Hour) || eve.Until != 0 {
 			t.Errorf("got version %d after version %d, and the blocks %+v and %+v", version(), before, eve, net)
 		}
 		listed := func(now shop.Millis) []store.Block {
 			t.Helper()
-			blocks, err := s.Blocks(ctx, now)
+			blocks, err := s.Blocks().Blocks(ctx, now)
 			must(t, err)
 			return blocks
 		}
 		wantEqual(t, "listed (-want +got)", []store.Block{eve, net}, listed(net.CreatedAt))
 		wantEqual(t, "after one has ended (-want +got)", []store.Block{eve}, listed(net.Until))
 
-		_, err = s.AddBlock(ctx, store.Block{Kind: store.BlockUser, Value: "7"}, 0)
+		_, err = s.Blocks().AddBlock(ctx, store.Block{Kind: store.BlockUser, Value: "7"}, 0)
 		if !errors.Is(err, &shop.Error{Code: shop.Conflict}) || version() != before+2 {
 			t.Errorf("a block that exists: got error %v and version %d, want Conflict", err, version())
 		}
-		if removed, err := s.RemoveBlock(ctx, eve.ID); err != nil || removed != eve {
+		if removed, err := s.Blocks().RemoveBlock(ctx, eve.ID); err != nil || removed != eve {
 			t.Errorf("RemoveBlock: got %+v (%v), want %+v", removed, err, eve)
 		}
-		wantErr(t, "removed twice", errOf(s.RemoveBlock(ctx, eve.ID)), &shop.Error{Code: shop.NotFound})
+		wantErr(t, "removed twice", errOf(s.Blocks().RemoveBlock(ctx, eve.ID)), &shop.Error{Code: shop.NotFound})
 		if version() != before+3 || len(listed(net.CreatedAt)) != 1 {
 			t.Errorf("after the removal: got version %d and %d blocks", version(), len(listed(net.CreatedAt)))
 		}
-		again, err := s.AddBlock(ctx, store.Block{Kind: store.BlockUser, Value: "7"}, 0)
+		again, err := s.Blocks().AddBlock(ctx, store.Block{Kind: store.BlockUser, Value: "7"}, 0)
 		if err != nil || again.ID != net.ID+1 {
 			t.Errorf("block the user again: got %+v (%v), want the id %v", again, err, net.ID+1)
 		}
@@ -68,7 +68,7 @@ func TestConcurrentEqualBlocksConflict(t *testing.T) {
 		conflicts := make(chan struct{}, 2*users)
 		for i := range 2 * users {
 			g.Go(func() error {
-				_, err := s.AddBlock(
+				_, err := s.Blocks().AddBlock(
 					ctx, store.Block{Kind: store.BlockUser, Value: shop.ID(1 + i%users).String()}, 0,
 				)
 				if errors.Is(err, &shop.Error{Code: shop.Conflict}) {
@@ -79,7 +79,7 @@ func TestConcurrentEqualBlocksConflict(t *testing.T) {
 			})
 		}
 		must(t, g.Wait())
-		blocks := val(s.Blocks(ctx, 0))(t)
+		blocks := val(s.Blocks().Blocks(ctx, 0))(t)
 		if len(blocks) != users || len(conflicts) != users {
 			t.Errorf("got %d blocks and %d conflicts, want %d of each", len(blocks), len(conflicts), users)
 		}

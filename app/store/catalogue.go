@@ -8,8 +8,11 @@ import (
 	"stampede/app/shop"
 )
 
+// Catalogue keeps categories, products and slots.
+type Catalogue struct{ *session }
+
 // SaleIDs lists the ids of all sales, for the Bloom filter.
-func (s *Store) SaleIDs(ctx context.Context) ([]shop.ID, error) {
+func (s Sales) SaleIDs(ctx context.Context) ([]shop.ID, error) {
 	var ids []shop.ID
 	err := s.db.NewSelect().TableExpr("sales").Column("id").Order("id").Scan(ctx, &ids)
 	return ids, wrap("read sale ids", err)
@@ -26,7 +29,7 @@ type slotRow struct {
 	Sales    int         `bun:"sales,scanonly"`
 }
 
-func (s *Store) slots(ctx context.Context, action string, narrow selection) ([]shop.Slot, error) {
+func (s Catalogue) slots(ctx context.Context, action string, narrow selection) ([]shop.Slot, error) {
 	slots, err := readSlots(ctx, s.db, narrow)
 	return slots, wrap(action, err)
 }
@@ -43,17 +46,17 @@ func readSlots(ctx context.Context, db bun.IDB, narrow selection) ([]shop.Slot, 
 }
 
 // Slots lists the visible slots that overlap [from, to), in the order of their windows, without a phase.
-func (s *Store) Slots(ctx context.Context, from, to shop.Millis) ([]shop.Slot, error) {
+func (s Catalogue) Slots(ctx context.Context, from, to shop.Millis) ([]shop.Slot, error) {
 	return s.slots(ctx, "read slots", where("hidden = 0 AND opens_at < ? AND closes_at > ?", to, from))
 }
 
 // AllSlots is like Slots, but includes hidden slots.
-func (s *Store) AllSlots(ctx context.Context, from, to shop.Millis) ([]shop.Slot, error) {
+func (s Catalogue) AllSlots(ctx context.Context, from, to shop.Millis) ([]shop.Slot, error) {
 	return s.slots(ctx, "read slots", where("opens_at < ? AND closes_at > ?", to, from))
 }
 
 // Slot reads one slot. ErrNoRow: no such slot.
-func (s *Store) Slot(ctx context.Context, id shop.ID) (shop.Slot, error) {
+func (s Catalogue) Slot(ctx context.Context, id shop.ID) (shop.Slot, error) {
 	action := "read slot " + id.String()
 	found, err := s.slots(ctx, action, where("id = ?", id))
 	return firstRow(action, found, err)
@@ -61,7 +64,7 @@ func (s *Store) Slot(ctx context.Context, id shop.ID) (shop.Slot, error) {
 
 // SalesOfSlot lists the visible sales of a slot with their products, in display order. Nodes keep them in memory for
 // lists and details.
-func (s *Store) SalesOfSlot(ctx context.Context, slot shop.ID) ([]shop.Sale, error) {
+func (s Sales) SalesOfSlot(ctx context.Context, slot shop.ID) ([]shop.Sale, error) {
 	return s.sales(ctx, "read sales of slot "+slot.String(), allTexts, func(q *bun.SelectQuery) *bun.SelectQuery {
 		return q.Where("s.slot_id = ? AND s.archived_at = 0 AND s.hidden = 0", slot).Order("s.position", "s.id")
 	})
@@ -70,7 +73,7 @@ func (s *Store) SalesOfSlot(ctx context.Context, slot shop.ID) ([]shop.Sale, err
 // SalesByPhase returns one page of the sales of a phase, and whether more follow. Upcoming sales are sorted by their
 // opening, open sales by their closing, ended sales by their closing with the last first. A page beyond the end is
 // empty. The texts in further languages have only names.
-func (s *Store) SalesByPhase(
+func (s Sales) SalesByPhase(
 	ctx context.Context, phase shop.Phase, now shop.Millis, page, size int,
 ) ([]shop.Sale, bool, error) {
 	found, err := s.sales(ctx, "read "+string(phase)+" sales", namesOnly, func(q *bun.SelectQuery) *bun.SelectQuery {
@@ -95,7 +98,7 @@ func selectPage(q *bun.SelectQuery, page, size int) *bun.SelectQuery {
 }
 
 // Categories lists the categories that are not archived, in display order.
-func (s *Store) Categories(ctx context.Context) ([]shop.Category, error) {
+func (s Catalogue) Categories(ctx context.Context) ([]shop.Category, error) {
 	var rows []categoryRow
 	const action = "read categories"
 	err := s.db.NewSelect().Model(&rows).Where("archived_at = 0").Order("position", "id").Scan(ctx)
@@ -118,7 +121,7 @@ type categoryRow struct {
 
 // Products returns one page of the products that are not archived, in the order of their ids, without description and
 // rules. It also reports whether more follow.
-func (s *Store) Products(ctx context.Context, category shop.ID, page, size int) ([]shop.Product, bool, error) {
+func (s Catalogue) Products(ctx context.Context, category shop.ID, page, size int) ([]shop.Product, bool, error) {
 	found, err := s.products(ctx, "read products", namesOnly, func(q *bun.SelectQuery) *bun.SelectQuery {
 		q = q.Where("p.archived_at = 0")
 		q = whereSet(q, "p.category_id = ?", category)
@@ -132,13 +135,13 @@ func (s *Store) Products(ctx context.Context, category shop.ID, page, size int) 
 }
 
 // Product reads one product with description and rules. ErrNoRow: no such product.
-func (s *Store) Product(ctx context.Context, id shop.ID) (shop.Product, error) {
+func (s Catalogue) Product(ctx context.Context, id shop.ID) (shop.Product, error) {
 	action := "read product " + id.String()
 	found, err := s.products(ctx, action, allTexts, where("p.id = ?", id))
 	return firstRow(action, found, err)
 }
 
-func (s *Store) products(
+func (s Catalogue) products(
 	ctx context.Context, action string, texts []string, narrow selection,
 ) ([]shop.Product, error) {
 	found, err := readProductRecords(ctx, s.db, texts, narrow)

@@ -19,21 +19,21 @@ func TestNamesDifferByAccentAndCase(t *testing.T) {
 		ctx := kit.Context(t)
 		wantVersion := func(want int64) {
 			t.Helper()
-			if v, err := s.Version(ctx); err != nil || v != want {
+			if v, err := s.Catalogue().Version(ctx); err != nil || v != want {
 				t.Errorf("got version %d (%v), want %d", v, err, want)
 			}
 		}
 		wantVersion(0)
-		must(t, s.AddCategories(ctx, []shop.Category{{ID: nextID(), Name: "cafe"}}))
-		must(t, s.AddSlots(ctx, []shop.Slot{{ID: nextID(), OpensAt: 1, ClosesAt: 2}}))
+		must(t, s.Catalogue().AddCategories(ctx, []shop.Category{{ID: nextID(), Name: "cafe"}}))
+		must(t, s.Catalogue().AddSlots(ctx, []shop.Slot{{ID: nextID(), OpensAt: 1, ClosesAt: 2}}))
 		wantVersion(2)
 		for _, name := range []string{"café", "Cafe", "cafe\u0301", "ｃａｆｅ"} {
-			if err := s.AddCategories(ctx, []shop.Category{{ID: nextID(), Name: name}}); err != nil {
+			if err := s.Catalogue().AddCategories(ctx, []shop.Category{{ID: nextID(), Name: name}}); err != nil {
 				t.Errorf("add category %q next to %q: got error %v", name, "cafe", err)
 			}
 		}
 		wantErr(t, "the same name again",
-			s.AddCategories(ctx, []shop.Category{{ID: nextID(), Name: "cafe"}}), shop.ErrPermanent)
+			s.Catalogue().AddCategories(ctx, []shop.Category{{ID: nextID(), Name: "cafe"}}), shop.ErrPermanent)
 		wantVersion(6)
 	})
 }
@@ -62,9 +62,9 @@ func TestProductsAreListedByCategory(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx := kit.Context(t)
 		tea, pots := shop.Category{ID: nextID(), Name: "Tea"}, shop.Category{ID: nextID(), Name: "Pots & 壶"}
-		must(t, s.AddCategories(ctx, []shop.Category{tea}))
-		must(t, s.AddCategories(ctx, []shop.Category{pots}))
-		got := val(s.Categories(ctx))(t)
+		must(t, s.Catalogue().AddCategories(ctx, []shop.Category{tea}))
+		must(t, s.Catalogue().AddCategories(ctx, []shop.Category{pots}))
+		got := val(s.Catalogue().Categories(ctx))(t)
 		wantEqual(t, "(-want +got)", []shop.Category{tea, pots}, got)
 		var all []shop.Product
 		for i := range 5 {
@@ -76,8 +76,8 @@ func TestProductsAreListedByCategory(t *testing.T) {
 			})
 		}
 		all[4].Category, all[4].CategoryID, all[4].Images = "", 0, []shop.Image{}
-		must(t, s.AddProducts(ctx, all))
-		one := val(s.Product(ctx, all[1].ID))(t)
+		must(t, s.Catalogue().AddProducts(ctx, all))
+		one := val(s.Catalogue().Product(ctx, all[1].ID))(t)
 		wantEqual(t, "product (-want +got)", all[1], one)
 		for i := range all {
 			all[i].Description, all[i].Rules = "", ""
@@ -95,14 +95,14 @@ func TestProductsAreListedByCategory(t *testing.T) {
 			{tea.ID, 1, 10, []shop.Product{}, false},
 			{0, 9, 10, []shop.Product{}, false},
 		} {
-			got, more, err := s.Products(ctx, c.category, c.page, c.size)
+			got, more, err := s.Catalogue().Products(ctx, c.category, c.page, c.size)
 			must(t, err)
 			if diff := cmp.Diff(c.want, got); diff != "" || more != c.more {
 				t.Errorf("category %s, page %d, more %v (-want +got):\n%s", c.category, c.page, more, diff)
 			}
 		}
-		wantErr(t, "a missing product", errOf(s.Product(ctx, 4242)), shop.ErrNoRow)
-		wantErr(t, "a product twice", s.AddProducts(ctx, all[:1]), shop.ErrPermanent)
+		wantErr(t, "a missing product", errOf(s.Catalogue().Product(ctx, 4242)), shop.ErrNoRow)
+		wantErr(t, "a product twice", s.Catalogue().AddProducts(ctx, all[:1]), shop.ErrPermanent)
 	})
 }
 
@@ -112,8 +112,8 @@ func TestSlotsDoNotOverlap(t *testing.T) {
 		ctx := kit.Context(t)
 		slot := func(from, to shop.Millis) shop.Slot { return shop.Slot{ID: nextID(), OpensAt: from, ClosesAt: to} }
 		first, second := slot(1000, 2000), slot(2000, 3000)
-		must(t, s.AddSlots(ctx, []shop.Slot{second, first}))
-		must(t, s.AddSlots(ctx, []shop.Slot{slot(1000, 2000), slot(3000, 4000)}))
+		must(t, s.Catalogue().AddSlots(ctx, []shop.Slot{second, first}))
+		must(t, s.Catalogue().AddSlots(ctx, []shop.Slot{slot(1000, 2000), slot(3000, 4000)}))
 		for _, invalid := range [][]shop.Slot{
 			{slot(1500, 1600)},
 			{slot(500, 1001)},
@@ -122,15 +122,15 @@ func TestSlotsDoNotOverlap(t *testing.T) {
 			{slot(1000, 1500)},
 			{slot(6000, 7000), slot(6500, 7500)},
 		} {
-			wantErr(t, fmt.Sprintf("%v was added", invalid), s.AddSlots(ctx, invalid), &shop.Error{Code: shop.Conflict})
+			wantErr(t, fmt.Sprintf("%v was added", invalid), s.Catalogue().AddSlots(ctx, invalid), &shop.Error{Code: shop.Conflict})
 		}
-		wantErr(t, "an empty window", s.AddSlots(ctx, []shop.Slot{slot(9000, 9000)}), &shop.Error{Code: shop.BadRequest})
-		got := val(s.Slots(ctx, 1999, 2001))(t)
+		wantErr(t, "an empty window", s.Catalogue().AddSlots(ctx, []shop.Slot{slot(9000, 9000)}), &shop.Error{Code: shop.BadRequest})
+		got := val(s.Catalogue().Slots(ctx, 1999, 2001))(t)
 		wantEqual(t, "(-want +got)", []shop.Slot{first, second}, got)
-		if all, err := s.Slots(ctx, 0, 10_000); err != nil || len(all) != 3 {
+		if all, err := s.Catalogue().Slots(ctx, 0, 10_000); err != nil || len(all) != 3 {
 			t.Errorf("got %d slots (%v), want 3", len(all), err)
 		}
-		wantErr(t, "a missing slot", errOf(s.Slot(ctx, 4242)), shop.ErrNoRow)
+		wantErr(t, "a missing slot", errOf(s.Catalogue().Slot(ctx, 4242)), shop.ErrNoRow)
 	})
 }
 

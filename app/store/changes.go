@@ -11,13 +11,16 @@ import (
 	"stampede/app/shop"
 )
 
+// Changes reads the orders that changed since an instant (F5, F6).
+type Changes struct{ *session }
+
 // Clock returns the instant by the database's clock, and the history of the server.
-func (s *Store) Clock(ctx context.Context) (shop.Instant, error) {
+func (s *session) Clock(ctx context.Context) (shop.Instant, error) {
 	now, err := s.clock(ctx, s.db)
 	return now, wrap("read the database's clock", err)
 }
 
-func (s *Store) clock(ctx context.Context, db bun.IDB) (now shop.Instant, err error) {
+func (s *session) clock(ctx context.Context, db bun.IDB) (now shop.Instant, err error) {
 	err = db.QueryRowContext(ctx, "SELECT "+s.d.now+", "+s.d.history).Scan(&now.At, &now.History)
 	return now, err
 }
@@ -25,7 +28,7 @@ func (s *Store) clock(ctx context.Context, db bun.IDB) (now shop.Instant, err er
 // Changed returns at most limit orders for each query, in one statement for many users. It reads the instant first, on
 // the connection that reads the rows, so that both are from one server. The changed_at of a later commit is at or after
 // this instant, or at most the length of a transaction before it. The caller's margin covers this length (F5, F6).
-func (s *Store) Changed(
+func (s Changes) Changed(
 	ctx context.Context, queries []shop.ChangesQuery, limit int,
 ) (changes []shop.Changes, now shop.Instant, err error) {
 	conn, err := s.conns.Conn(ctx)
@@ -67,7 +70,7 @@ type changedRow struct {
 // latest reads the newest changes of each user since the earliest requested instant. It reads at most limit rows per
 // user, so that a buyer with thousands of orders does not delay other buyers. The result includes the changes since
 // every later instant.
-func (s *Store) latest(
+func (s Changes) latest(
 	ctx context.Context, conn bun.Conn, queries []shop.ChangesQuery, limit int,
 ) (map[shop.ID][]changedRow, error) {
 	users, since := usersOf(queries)
@@ -122,10 +125,10 @@ const keepChangedAt = "changed_at = changed_at"
 // Touch sets changed_at of the rows to now, and returns the rows. Nodes that missed the events then find the rows. It
 // locks the rows first: if it waits for another change, the new changed_at is not older than the changed_at of that
 // change.
-func (s *Store) Touch(ctx context.Context, ids []shop.ID) ([]shop.Order, error) {
+func (s Orders) Touch(ctx context.Context, ids []shop.ID) ([]shop.Order, error) {
 	out := make([]shop.Order, 0, len(ids))
 	for chunk := range sortedChunks(ids) {
-		rows, err := inTx(ctx, s, "touch orders", func(tx bun.Conn) ([]shop.Order, error) {
+		rows, err := inTx(ctx, s.session, "touch orders", func(tx bun.Conn) ([]shop.Order, error) {
 			rows, err := s.lockOrders(ctx, tx, chunk)
 			if err != nil || len(rows) == 0 {
 				return nil, err
@@ -145,7 +148,7 @@ func (s *Store) Touch(ctx context.Context, ids []shop.ID) ([]shop.Order, error) 
 }
 
 // TouchSince sets changed_at to now in the given orders that changed at or after the given instant.
-func (s *Store) TouchSince(ctx context.Context, ids []shop.ID, since shop.Millis) error {
+func (s Orders) TouchSince(ctx context.Context, ids []shop.ID, since shop.Millis) error {
 	for chunk := range sortedChunks(ids) {
 		_, err := s.run(ctx, "touch recently changed orders",
 			"UPDATE orders SET "+s.d.touch+" WHERE id IN (?) AND "+s.d.changed+" >= ?", bun.List(chunk), since)
@@ -158,7 +161,7 @@ func (s *Store) TouchSince(ctx context.Context, ids []shop.ID, since shop.Millis
 
 // MarkPublished marks the rows as published, with one statement per revision. A row with a newer state stays
 // unpublished. A row that is already marked does not change.
-func (s *Store) MarkPublished(ctx context.Context, published []*shop.Order) error {
+func (s Orders) MarkPublished(ctx context.Context, published []*shop.Order) error {
 	byRev := make(map[int][]shop.ID, 4)
 	for _, o := range published {
 		byRev[o.Rev] = append(byRev[o.Rev], o.ID)
@@ -173,7 +176,7 @@ func (s *Store) MarkPublished(ctx context.Context, published []*shop.Order) erro
 	return nil
 }
 
-func (s *Store) markPublished(ctx context.Context, rev int, orders []shop.ID) error {
+func (s Orders) markPublished(ctx context.Context, rev int, orders []shop.ID) error {
 	_, err := s.run(ctx, "mark orders published",
 		"UPDATE orders SET published_rev = ?, unpublished_since = CASE WHEN rev > ? THEN unpublished_since END, "+
 			keepChangedAt+" WHERE id IN (?) AND published_rev < ?", rev, rev, bun.List(orders), rev)
@@ -182,13 +185,13 @@ func (s *Store) markPublished(ctx context.Context, rev int, orders []shop.ID) er
 
 // PublishedUntil reads the publish mark of a partition: the new rows with an earlier changed_at have been published.
 // ErrNoRow: no such partition.
-func (s *Store) PublishedUntil(ctx context.Context, partition int) (at shop.Millis, err error) {
+func (s Partitions) PublishedUntil(ctx context.Context, partition int) (at shop.Millis, err error) {
 	err = s.db.QueryRowContext(ctx, "SELECT published_until FROM partitions WHERE id = ?", partition).Scan(&at)
 	return at, wrap(fmt.Sprintf("read the publish mark of partition %d", partition), err)
 }
 
 // SetPublishedUntil raises the publish mark; it never lowers it. ErrNoRow: no such partition.
-func (s *Store) SetPublishedUntil(ctx context.Context, partition int, at shop.Millis) error {
+func (s Partitions) SetPublishedUntil(ctx context.Context, partition int, at shop.Millis) error {
 	return s.changeRow(ctx, fmt.Sprintf("advance the publish mark of partition %d", partition),
 		"UPDATE partitions SET published_until = "+s.d.greatest+"(published_until, ?) WHERE id = ?", at, partition)
 }

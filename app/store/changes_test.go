@@ -231,10 +231,10 @@ func TestClockAdvancesWithinOneHistory(t *testing.T) {
 // history. P2: a server that flushes too rarely is reported.
 func TestAnotherServerHasAnotherHistory(t *testing.T) {
 	t.Parallel()
-	one := &testShop{Store: onMariaDB(t), t: t, ctx: kit.Context(t)}
-	same := &testShop{Store: onMariaDB(t), t: t, ctx: one.ctx}
+	one := withTypes(&testShop{Store: onMariaDB(t), t: t, ctx: kit.Context(t)})
+	same := withTypes(&testShop{Store: onMariaDB(t), t: t, ctx: one.ctx})
 	otherServer := openMySQL(t, kit.StartMariaDB(t, kit.MariaDBOptions{}).Database())
-	other := &testShop{Store: migrated(t, otherServer), t: t, ctx: one.ctx}
+	other := withTypes(&testShop{Store: migrated(t, otherServer), t: t, ctx: one.ctx})
 	if a, b, c := one.clock().History, same.clock().History, other.clock().History; a != b || a == c {
 		t.Errorf("got histories %s and %s on one server, %s on another server", a, b, c)
 	}

@@ -13,6 +13,9 @@ import (
 	"stampede/app/shop"
 )
 
+// Sessions keeps the logins of accounts, revocations and the generation of the signing key.
+type Sessions struct{ *session }
+
 const (
 	// maxDevices limits the active devices (logins) of an account. The least recently used device is revoked first.
 	maxDevices = 20
@@ -48,13 +51,13 @@ func (r *deviceRow) device() shop.Device {
 // longer active, or its password or role differs from the one in `verified`. The device is written under the lock of
 // its account. A concurrent change of password, role or state therefore either commits first and makes AddDevice fail,
 // or revokes the new device.
-func (s *Store) AddDevice(ctx context.Context, d shop.Device, verified *shop.User) error {
+func (s Sessions) AddDevice(ctx context.Context, d shop.Device, verified *shop.User) error {
 	row := deviceRow{
 		ID: d.ID, User: d.User, Name: d.Name, RefreshHash: d.RefreshHash, RotatedAt: d.RotatedAt,
 		CreatedAt: d.CreatedAt, LastSeenAt: d.LastSeenAt, ExpiresAt: d.ExpiresAt,
 	}
 	return s.inTx(ctx, "add device "+d.ID.String(), func(tx bun.Conn) error {
-		u, err := s.lockUser(ctx, tx, d.User)
+		u, err := s.Accounts().lockUser(ctx, tx, d.User)
 		if err != nil {
 			return err
 		}
@@ -73,7 +76,7 @@ func (s *Store) AddDevice(ctx context.Context, d shop.Device, verified *shop.Use
 }
 
 // Device reads one device. ErrNoRow: no such device.
-func (s *Store) Device(ctx context.Context, id shop.ID) (shop.Device, error) {
+func (s Sessions) Device(ctx context.Context, id shop.ID) (shop.Device, error) {
 	var row deviceRow
 	err := s.db.NewSelect().Model(&row).Where("id = ?", id).Scan(ctx)
 	return row.device(), wrap("read device "+id.String(), err)
@@ -82,8 +85,8 @@ func (s *Store) Device(ctx context.Context, id shop.ID) (shop.Device, error) {
 // RotateDevice replaces the hash `old` by the values of d, and reports whether it did. The single conditional statement
 // succeeds only if `old` is the current hash and the device is neither revoked nor expired. Of two requests with the
 // same token, one succeeds.
-func (s *Store) RotateDevice(ctx context.Context, d shop.Device, old string) (bool, error) {
-	return inTx(ctx, s, "rotate device "+d.ID.String(), func(tx bun.Conn) (bool, error) {
+func (s Sessions) RotateDevice(ctx context.Context, d shop.Device, old string) (bool, error) {
+	return inTx(ctx, s.session, "rotate device "+d.ID.String(), func(tx bun.Conn) (bool, error) {
 		matched, err := exec(ctx, tx, "UPDATE devices SET refresh_hash = ?, previous_hash = ?, rotated_at = ?,"+
 			" last_seen_at = ?, expires_at = ? WHERE id = ? AND refresh_hash = ? AND revoked_at IS NULL AND expires_at > ?",
 			d.RefreshHash, nullIfZero(d.PreviousHash), d.RotatedAt, d.LastSeenAt, d.ExpiresAt, d.ID, old, d.RotatedAt)
@@ -93,14 +96,14 @@ func (s *Store) RotateDevice(ctx context.Context, d shop.Device, old string) (bo
 
 // ReissueDevice clears the previous hash in one conditional statement and reports whether it did. Of several requests
 // with that hash, one succeeds.
-func (s *Store) ReissueDevice(ctx context.Context, id shop.ID, previous string) (bool, error) {
+func (s Sessions) ReissueDevice(ctx context.Context, id shop.ID, previous string) (bool, error) {
 	matched, err := s.run(ctx, "reissue device "+id.String(), "UPDATE devices SET previous_hash = NULL"+
 		" WHERE id = ? AND previous_hash = ? AND revoked_at IS NULL", id, previous)
 	return matched == 1, err
 }
 
 // DevicesOf lists the devices of a user that are neither revoked nor expired at the instant now, the newest first.
-func (s *Store) DevicesOf(ctx context.Context, user shop.ID, now shop.Millis) ([]shop.Device, error) {
+func (s Sessions) DevicesOf(ctx context.Context, user shop.ID, now shop.Millis) ([]shop.Device, error) {
 	rows, err := liveDevices(ctx, s.db, user, now, "id DESC")
 	return convert(rows, (*deviceRow).device), wrap("read the devices of user "+user.String(), err)
 }
@@ -114,7 +117,7 @@ func liveDevices(
 }
 
 // RevokeDevice revokes a device of the user and its access tokens. A repeat changes nothing. ErrNoRow: no such device.
-func (s *Store) RevokeDevice(ctx context.Context, user, device shop.ID) error {
+func (s Sessions) RevokeDevice(ctx context.Context, user, device shop.ID) error {
 	return s.inTx(ctx, "revoke device "+device.String(), func(tx bun.Conn) error {
 		var row deviceRow
 		err := s.locking(tx.NewSelect().Model(&row)).Where("id = ? AND user_id = ?", device, user).Scan(ctx)
@@ -126,14 +129,14 @@ func (s *Store) RevokeDevice(ctx context.Context, user, device shop.ID) error {
 }
 
 // RevokeDevices revokes all devices of a user except one (0: all), with their access tokens, and returns their ids.
-func (s *Store) RevokeDevices(ctx context.Context, user, except shop.ID) ([]shop.ID, error) {
-	return inTx(ctx, s, "revoke the devices of user "+user.String(), func(tx bun.Conn) ([]shop.ID, error) {
+func (s Sessions) RevokeDevices(ctx context.Context, user, except shop.ID) ([]shop.ID, error) {
+	return inTx(ctx, s.session, "revoke the devices of user "+user.String(), func(tx bun.Conn) ([]shop.ID, error) {
 		return s.revokeDevices(ctx, tx, user, except)
 	})
 }
 
 // revokeDevices is RevokeDevices within the transaction of the caller.
-func (s *Store) revokeDevices(ctx context.Context, tx bun.Conn, user, except shop.ID) ([]shop.ID, error) {
+func (s Sessions) revokeDevices(ctx context.Context, tx bun.Conn, user, except shop.ID) ([]shop.ID, error) {
 	var rows []deviceRow
 	err := s.locking(tx.NewSelect().Model(&rows)).Where("user_id = ? AND id <> ? AND revoked_at IS NULL", user, except).
 		Order("id").Scan(ctx)
@@ -144,7 +147,7 @@ func (s *Store) revokeDevices(ctx context.Context, tx bun.Conn, user, except sho
 	return ids, s.revokeRows(ctx, tx, ids)
 }
 
-func (s *Store) revokeRows(ctx context.Context, tx bun.Conn, ids []shop.ID) error {
+func (s Sessions) revokeRows(ctx context.Context, tx bun.Conn, ids []shop.ID) error {
 	if len(ids) == 0 {
 		return nil
 	}
@@ -168,13 +171,13 @@ const (
 )
 
 // Revoke invalidates the access tokens of the subjects until the given instant. See Identity.Subject.
-func (s *Store) Revoke(ctx context.Context, subjects []shop.ID, until shop.Millis) error {
+func (s Sessions) Revoke(ctx context.Context, subjects []shop.ID, until shop.Millis) error {
 	return s.inTx(ctx, "revoke tokens", func(tx bun.Conn) error { return s.revoke(ctx, tx, subjects, until) })
 }
 
 // revoke runs one statement per subject, in the order of their ids. A repeated subject gets a new instant, so that
 // nodes read it again.
-func (s *Store) revoke(ctx context.Context, tx bun.Conn, subjects []shop.ID, until shop.Millis) error {
+func (s Sessions) revoke(ctx context.Context, tx bun.Conn, subjects []shop.ID, until shop.Millis) error {
 	for _, subject := range slices.Sorted(slices.Values(subjects)) {
 		_, err := exec(ctx, tx, "INSERT INTO revoked (subject, at, until) VALUES (?, "+s.d.now+", ?) "+s.d.onDuplicate+
 			" at = "+s.d.now+", until = "+s.d.greatest+"(until, ?)", subject, until, until)
@@ -186,7 +189,7 @@ func (s *Store) revoke(ctx context.Context, tx bun.Conn, subjects []shop.ID, unt
 }
 
 // Revocations lists the revocations that were made at the instant `since` or later and have not expired.
-func (s *Store) Revocations(ctx context.Context, since shop.Millis) (shop.Revocations, error) {
+func (s Sessions) Revocations(ctx context.Context, since shop.Millis) (shop.Revocations, error) {
 	const what = "read revoked tokens"
 	now, err := s.clock(ctx, s.db) // before the rows, so that no revocation falls between two reads
 	if err != nil {
@@ -209,7 +212,7 @@ func (s *Store) Revocations(ctx context.Context, since shop.Millis) (shop.Revoca
 }
 
 // KeyGeneration reads the generation of the signing key.
-func (s *Store) KeyGeneration(ctx context.Context) (shop.KeyGeneration, error) {
+func (s Sessions) KeyGeneration(ctx context.Context) (shop.KeyGeneration, error) {
 	k, err := keyGeneration(ctx, s.db)
 	return k, wrap("read the generation of the signing key", err)
 }
@@ -239,8 +242,8 @@ func keyGeneration(ctx context.Context, db bun.IDB) (k shop.KeyGeneration, err e
 
 // RotateKey starts the generation after `from`. ErrNoRow: `from` is not the current generation. If invalidateOlder is
 // set, tokens of older generations become invalid, and the salt changes.
-func (s *Store) RotateKey(ctx context.Context, from int64, invalidateOlder bool) (shop.KeyGeneration, error) {
-	return inTx(ctx, s, "rotate the signing key", func(tx bun.Conn) (shop.KeyGeneration, error) {
+func (s Sessions) RotateKey(ctx context.Context, from int64, invalidateOlder bool) (shop.KeyGeneration, error) {
+	return inTx(ctx, s.session, "rotate the signing key", func(tx bun.Conn) (shop.KeyGeneration, error) {
 		// The first rotation inserts the row. Its lock excludes other rotations until the commit.
 		_, err := exec(ctx, tx, "INSERT INTO settings (name, value) VALUES (?, '0') "+s.d.onDuplicate+" value = value",
 			settingGeneration)
@@ -267,7 +270,7 @@ func (s *Store) RotateKey(ctx context.Context, from int64, invalidateOlder bool)
 	})
 }
 
-func (s *Store) putKeyGeneration(ctx context.Context, tx bun.Conn, k shop.KeyGeneration) error {
+func (s Sessions) putKeyGeneration(ctx context.Context, tx bun.Conn, k shop.KeyGeneration) error {
 	err := s.putSetting(ctx, tx, settingGeneration, k.Number)
 	if err == nil {
 		err = s.putSetting(ctx, tx, settingSince, k.Since)

@@ -39,7 +39,7 @@ func TestFullDiskStoresNothing(t *testing.T) {
 	if _, err := d.UploadImage(ctx, actor, nil); code(err) != shop.Busy || !errors.Is(err, shop.ErrTransient) {
 		t.Errorf("an upload to a full disk: got error %v", err)
 	}
-	if known, err := s.LockImages(ctx, []string{strings.Repeat("e", 64)}); err != nil || len(known) != 0 ||
+	if known, err := s.Images().LockImages(ctx, []string{strings.Repeat("e", 64)}); err != nil || len(known) != 0 ||
 		countJournal(t, s) != 1 {
 		t.Errorf("a failed upload stored a picture or a journal row: %v, %v", known, err)
 	}
@@ -49,7 +49,7 @@ func TestFullDiskStoresNothing(t *testing.T) {
 	if err != nil || again != shown || countJournal(t, s) != 2 {
 		t.Errorf("after space was freed: got %+v, and again %+v (%v)", shown, again, err)
 	}
-	if report, err := (&journal.Journal{Store: s}).VerifyJournal(ctx, ""); err != nil || !report.OK {
+	if report, err := (&journal.Journal{Store: s.Journal()}).VerifyJournal(ctx, ""); err != nil || !report.OK {
 		t.Errorf("VerifyJournal: got %+v (%v), want OK", report, err)
 	}
 }

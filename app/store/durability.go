@@ -15,6 +15,9 @@ import (
 	"stampede/migrations/sqllock"
 )
 
+// Durability checks the guarantees of the server.
+type Durability struct{ *session }
+
 // WeakSetting is a database setting that is too weak for the promises of the program.
 type WeakSetting struct {
 	Setting string
@@ -36,7 +39,7 @@ func (w WeakSetting) String() string {
 
 // Weaknesses lists the settings that are too weak for promise P2 (an acknowledged commit survives the crash of any
 // one process).
-func (s *Store) Weaknesses(ctx context.Context) ([]WeakSetting, error) {
+func (s Durability) Weaknesses(ctx context.Context) ([]WeakSetting, error) {
 	if s.writer != nil {
 		return []WeakSetting{{Risk: "SQLite is for trials: a crash of the machine can lose the last commits"}}, nil
 	}
@@ -64,7 +67,7 @@ func (s *Store) Weaknesses(ctx context.Context) ([]WeakSetting, error) {
 }
 
 // Restorable reports whether commits are logged, so that a backup can be rolled forward to any later instant.
-func (s *Store) Restorable(ctx context.Context) (logged bool, err error) {
+func (s Durability) Restorable(ctx context.Context) (logged bool, err error) {
 	if s.writer != nil {
 		return false, nil
 	}
@@ -73,7 +76,7 @@ func (s *Store) Restorable(ctx context.Context) (logged bool, err error) {
 }
 
 // Time returns the database's clock.
-func (s *Store) Time(ctx context.Context) (shop.Millis, error) {
+func (s Durability) Time(ctx context.Context) (shop.Millis, error) {
 	now, err := s.clock(ctx, s.db)
 	return now.At, wrap("read the database's clock", err)
 }
@@ -91,7 +94,7 @@ type Need struct {
 
 // Needs tests the operations of the program on MySQL or MariaDB: named locks, a single server, its statements and those
 // of migrations. It leaves no table or row in the database. It does not check settings or versions.
-func (s *Store) Needs(ctx context.Context) []Need {
+func (s Durability) Needs(ctx context.Context) []Need {
 	if s.writer != nil {
 		return nil
 	}
@@ -123,7 +126,7 @@ func (s *Store) Needs(ctx context.Context) []Need {
 	return needs
 }
 
-func (s *Store) execDDL(ctx context.Context, statement string) error {
+func (s Durability) execDDL(ctx context.Context, statement string) error {
 	_, err := s.db.ExecContext(ctx, statement)
 	return err
 }
@@ -132,7 +135,7 @@ func (s *Store) execDDL(ctx context.Context, statement string) error {
 var errUndo = errors.New("a test is rolled back")
 
 // tryRows runs the kinds of statements of the program in one transaction, and rolls it back.
-func (s *Store) tryRows(ctx context.Context, table string) error {
+func (s Durability) tryRows(ctx context.Context, table string) error {
 	err := s.tryTx(ctx, func(tx bun.Conn) error {
 		insert := "INSERT INTO " + table + " (name, value) VALUES ('" + scratchName + "', '1')"
 		for _, statement := range []string{
@@ -161,7 +164,7 @@ const connectionsCompared = 6
 // oneServer opens several connections at once and compares their servers. Named locks (GET_LOCK) hold on one server
 // only, also in a Galera cluster. If the address leads to several servers, two processes can recover one partition,
 // migrate one schema or move one month at the same time.
-func (s *Store) oneServer(ctx context.Context) error {
+func (s Durability) oneServer(ctx context.Context) error {
 	var first string
 	for range connectionsCompared {
 		conn, err := s.conns.Conn(ctx)

@@ -15,7 +15,7 @@ const rowsAtOnce = 500
 
 // edit changes the catalogue in one transaction. It raises the version first: the row lock serialises editors, and no
 // node sees the new version before the change.
-func (s *Store) edit(ctx context.Context, action string, fn func(tx bun.Conn) error) error {
+func (s Catalogue) edit(ctx context.Context, action string, fn func(tx bun.Conn) error) error {
 	return s.inTx(ctx, action, func(tx bun.Conn) error {
 		if err := s.raise(ctx, tx, settingVersion); err != nil {
 			return err
@@ -35,7 +35,7 @@ func insertAll[T any](ctx context.Context, tx bun.Conn, rows []T) error {
 }
 
 // AddCategories adds categories after the existing ones. ErrPermanent: an id or a name exists.
-func (s *Store) AddCategories(ctx context.Context, categories []shop.Category) error {
+func (s Catalogue) AddCategories(ctx context.Context, categories []shop.Category) error {
 	return s.edit(ctx, "add categories", func(tx bun.Conn) error {
 		var last int
 		if err := tx.QueryRowContext(ctx, "SELECT COALESCE(MAX(position), 0) FROM categories").Scan(&last); err != nil {
@@ -71,7 +71,7 @@ type newProduct struct {
 
 // AddProducts adds products with their pictures and texts. CategoryID is the category; 0: no category. ErrPermanent: an
 // id exists.
-func (s *Store) AddProducts(ctx context.Context, products []shop.Product) error {
+func (s Catalogue) AddProducts(ctx context.Context, products []shop.Product) error {
 	now := wallClock()
 	rows := make([]newProduct, len(products))
 	var images []imageRow
@@ -99,7 +99,7 @@ func (s *Store) AddProducts(ctx context.Context, products []shop.Product) error 
 
 // AddSlots adds all slots, or no slot. A slot with the same window as an existing one is skipped. Conflict: a slot
 // overlaps another one. BadRequest: a slot does not end after it begins.
-func (s *Store) AddSlots(ctx context.Context, slots []shop.Slot) error {
+func (s Catalogue) AddSlots(ctx context.Context, slots []shop.Slot) error {
 	if len(slots) == 0 {
 		return nil
 	}

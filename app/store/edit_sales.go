@@ -28,8 +28,8 @@ type newSale struct {
 
 // AddSales adds all sales after the existing sales of their slots, or no sale. A zero window becomes the slot's window,
 // an empty challenge becomes "none". BadRequest names the first invalid sale. ErrPermanent: an id exists.
-func (s *Store) AddSales(ctx context.Context, sales []shop.Sale) error {
-	return s.edit(ctx, "add sales", func(tx bun.Conn) error {
+func (s Sales) AddSales(ctx context.Context, sales []shop.Sale) error {
+	return s.Catalogue().edit(ctx, "add sales", func(tx bun.Conn) error {
 		limits, err := readSaleLimits(ctx, tx, sales)
 		if err != nil {
 			return err
@@ -146,8 +146,8 @@ func (limits *saleLimits) place(row *newSale) error {
 
 // LockTerms reads a sale in RunOperation, for SaveTerms. It raises the version of the catalogue first, which serialises
 // editors. Changed: the sale has another version. ErrNoRow: no such sale.
-func (s *Store) LockTerms(ctx context.Context, id shop.ID, version int64) (sale shop.Sale, err error) {
-	err = s.edit(ctx, "lock sale "+id.String(), func(tx bun.Conn) error {
+func (s Sales) LockTerms(ctx context.Context, id shop.ID, version int64) (sale shop.Sale, err error) {
+	err = s.Catalogue().edit(ctx, "lock sale "+id.String(), func(tx bun.Conn) error {
 		if _, sale, err = readSale(ctx, tx, id); err == nil && sale.Version != version {
 			err = journal.Changed("the sale", shop.TermsOf(&sale))
 		}
@@ -157,7 +157,7 @@ func (s *Store) LockTerms(ctx context.Context, id shop.ID, version int64) (sale 
 }
 
 // SaveTerms writes the terms of a sale from LockTerms and raises its version.
-func (s *Store) SaveTerms(ctx context.Context, sale *shop.Sale) error {
+func (s Sales) SaveTerms(ctx context.Context, sale *shop.Sale) error {
 	return s.inTx(ctx, "save sale "+sale.ID.String(), func(tx bun.Conn) error {
 		sale.Version++
 		return execMatching(ctx, tx, 1, "change a sale at its version",

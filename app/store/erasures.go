@@ -11,6 +11,9 @@ import (
 	"stampede/app/shop"
 )
 
+// PersonalData removes personal data, on request or by age.
+type PersonalData struct{ *session }
+
 // Erasure is a user whose orders are checked until none contains an address.
 type Erasure struct {
 	User        shop.ID
@@ -33,9 +36,9 @@ type erasureRow struct {
 // tokens; the tokens of a guest are invalid until guestUntil. Addresses in orders are scheduled for blanking. A repeat
 // is safe. ErrNoRow: the account is active, and its password differs from the one in `verified`. If `verified` is nil,
 // no password is required. WrongState: the account is the last admin who can log in.
-func (s *Store) Erase(ctx context.Context, user shop.ID, verified *shop.User, now, guestUntil shop.Millis) error {
+func (s PersonalData) Erase(ctx context.Context, user shop.ID, verified *shop.User, now, guestUntil shop.Millis) error {
 	return s.inTx(ctx, "erase user "+user.String(), func(tx bun.Conn) error {
-		u, err := s.lockUser(ctx, tx, user)
+		u, err := s.Accounts().lockUser(ctx, tx, user)
 		switch {
 		case errors.Is(err, sql.ErrNoRows): // a guest
 		case err != nil:
@@ -44,7 +47,7 @@ func (s *Store) Erase(ctx context.Context, user shop.ID, verified *shop.User, no
 			(verified.State != u.State || verified.Password != u.Password):
 			return shop.ErrNoRow
 		}
-		if err := s.keepAdmin(ctx, tx, &u); err != nil {
+		if err := s.Accounts().keepAdmin(ctx, tx, &u); err != nil {
 			return err
 		}
 		// A guest has no row and a deleted account stays deleted: in both cases no row matches.
@@ -53,10 +56,10 @@ func (s *Store) Erase(ctx context.Context, user shop.ID, verified *shop.User, no
 		if err != nil {
 			return err
 		}
-		if _, err := s.revokeDevices(ctx, tx, user, 0); err != nil {
+		if _, err := s.Sessions().revokeDevices(ctx, tx, user, 0); err != nil {
 			return err
 		}
-		if err := s.revoke(ctx, tx, []shop.ID{user}, guestUntil); err != nil {
+		if err := s.Sessions().revoke(ctx, tx, []shop.ID{user}, guestUntil); err != nil {
 			return err
 		}
 		for _, table := range []string{"devices", "mail_tokens", "addresses"} {
@@ -72,11 +75,11 @@ func (s *Store) Erase(ctx context.Context, user shop.ID, verified *shop.User, no
 
 // ClaimErasures claims users whose orders are due for a check. A claim without PlanErasure is due again after
 // erasureLease.
-func (s *Store) ClaimErasures(ctx context.Context, now shop.Millis, limit int) ([]Erasure, error) {
+func (s PersonalData) ClaimErasures(ctx context.Context, now shop.Millis, limit int) ([]Erasure, error) {
 	due := func(db bun.IDB, rows *[]erasureRow) *bun.SelectQuery {
 		return db.NewSelect().Model(rows).Where("next_at <= ?", now).Order("next_at", "user_id").Limit(int64(limit))
 	}
-	rows, err := claimDue(ctx, s, "claim erasures", due, func(tx bun.Conn, rows []erasureRow) error {
+	rows, err := claimDue(ctx, s.session, "claim erasures", due, func(tx bun.Conn, rows []erasureRow) error {
 		ids := convert(rows, func(r *erasureRow) shop.ID { return r.User })
 		return execMatching(ctx, tx, len(ids), "postpone erasures", "UPDATE erasures SET next_at = ? WHERE user_id IN (?)",
 			now.Add(erasureLease), bun.List(ids))
@@ -87,7 +90,7 @@ func (s *Store) ClaimErasures(ctx context.Context, now shop.Millis, limit int) (
 }
 
 // PlanErasure sets the next check of the user's orders; 0: no further check.
-func (s *Store) PlanErasure(ctx context.Context, user shop.ID, next shop.Millis) error {
+func (s PersonalData) PlanErasure(ctx context.Context, user shop.ID, next shop.Millis) error {
 	_, err := s.run(ctx, "plan the next check of the orders of user "+user.String(),
 		"UPDATE erasures SET next_at = ? WHERE user_id = ?", nullIfZero(next), user)
 	return err
@@ -102,7 +105,7 @@ const (
 
 // PurgeAccounts deletes registrations that were not activated, and expired devices, links and revocations, as of the
 // instant now.
-func (s *Store) PurgeAccounts(ctx context.Context, now shop.Millis) error {
+func (s PersonalData) PurgeAccounts(ctx context.Context, now shop.Millis) error {
 	for _, purge := range []struct {
 		what, statement string
 		args            []any

@@ -37,8 +37,8 @@ func newTestUser(h *testShop) *testUser {
 		ID: nextID(), Email: "ada" + nextID().String() + "@mail.example", Name: "Ada", Role: shop.Shopper, Lang: "en",
 		Password: "hash", State: shop.UserActive, CreatedAt: opens, ActivatedAt: opens,
 	}
-	p.must(s.AddUser(p.ctx, p.user))
-	p.must(s.AddDevice(p.ctx, shop.Device{
+	p.must(s.Accounts().AddUser(p.ctx, p.user))
+	p.must(s.Sessions().AddDevice(p.ctx, shop.Device{
 		ID: nextID(), User: p.user.ID, Name: "Phone", RefreshHash: strings.Repeat("a", 64), RotatedAt: opens,
 		CreatedAt: opens, LastSeenAt: opens, ExpiresAt: opens.Add(1000 * time.Hour),
 	}, &p.user))
@@ -54,7 +54,7 @@ func newTestUser(h *testShop) *testUser {
 	}
 	p.eraser = &privacy.EraserJob{Store: s, Now: now}
 	for _, text := range []string{"home", "office"} {
-		p.must(errOf(s.AddAddress(p.ctx, p.user.ID, savedAddress(text, false), 20)))
+		p.must(errOf(s.Addresses().AddAddress(p.ctx, p.user.ID, savedAddress(text, false), 20)))
 	}
 	for _, state := range []shop.OrderState{
 		shop.Pending, shop.Paid, shop.Shipped, shop.Finished, shop.Cancelled, shop.Expired, shop.Refused,
@@ -132,16 +132,16 @@ func TestDeletionRemovesPersonalData(t *testing.T) {
 		for label, verified := range map[string]shop.User{
 			"a guest's token, then activated": {}, "a former password": {State: shop.UserActive, Password: "former"},
 		} {
-			wantErr(p.t, label, s.Erase(p.ctx, p.user.ID, &verified, opens, opens), shop.ErrNoRow)
+			wantErr(p.t, label, s.PersonalData().Erase(p.ctx, p.user.ID, &verified, opens, opens), shop.ErrNoRow)
 		}
-		if u, err := s.UserByID(p.ctx, p.user.ID); err != nil || u.State != shop.UserActive {
+		if u, err := s.Accounts().UserByID(p.ctx, p.user.ID); err != nil || u.State != shop.UserActive {
 			t.Fatalf("got the user %+v (%v), want state %v", u, err, shop.UserActive)
 		}
-		devices := val(s.DevicesOf(p.ctx, p.user.ID, opens))(p.t)
+		devices := val(s.Sessions().DevicesOf(p.ctx, p.user.ID, opens))(p.t)
 		for range 2 { // also after a lost reply
 			p.must(p.data.Delete(p.ctx, identity, "secret"))
 		}
-		u, err := s.UserByID(p.ctx, p.user.ID)
+		u, err := s.Accounts().UserByID(p.ctx, p.user.ID)
 		want := shop.User{
 			ID: p.user.ID, Role: shop.Shopper, Lang: "en", State: shop.UserDeleted, CreatedAt: opens,
 			ActivatedAt: opens, DeletedAt: opens,
@@ -149,8 +149,8 @@ func TestDeletionRemovesPersonalData(t *testing.T) {
 		if err != nil || u != want {
 			t.Errorf("got the user %+v (%v), want %v", u, err, want)
 		}
-		wantErr(t, "the e-mail still has an account", errOf(s.UserByEmail(p.ctx, p.user.Email)), shop.ErrNoRow)
-		revoked := val(s.Revocations(p.ctx, 0))(p.t)
+		wantErr(t, "the e-mail still has an account", errOf(s.Accounts().UserByEmail(p.ctx, p.user.Email)), shop.ErrNoRow)
+		revoked := val(s.Sessions().Revocations(p.ctx, 0))(p.t)
 		revokedSubjects := make(map[shop.ID]bool)
 		for _, r := range revoked.Subjects {
 			revokedSubjects[r.Subject] = true
@@ -159,7 +159,7 @@ func TestDeletionRemovesPersonalData(t *testing.T) {
 			revokedSubjects[other.user.ID] {
 			t.Errorf("got the revoked subjects %v, want the device and the user", revokedSubjects)
 		}
-		if remaining, err := s.DevicesOf(p.ctx, p.user.ID, opens); err != nil || len(remaining) != 0 {
+		if remaining, err := s.Sessions().DevicesOf(p.ctx, p.user.ID, opens); err != nil || len(remaining) != 0 {
 			t.Errorf("got devices %v (%v), want none", remaining, err)
 		}
 		if remaining := addressTexts(t, s, p.user.ID); len(remaining) != 0 {
@@ -208,7 +208,7 @@ func TestDeletionRemovesPersonalData(t *testing.T) {
 		if o := p.read(late); len(p.ordersWithAddress()) != 0 || o.Address != nil {
 			t.Errorf("got orders with an address %v, want none", p.ordersWithAddress())
 		}
-		due, err := s.ClaimErasures(p.ctx, p.now.Add(1000*time.Hour), 10)
+		due, err := s.PersonalData().ClaimErasures(p.ctx, p.now.Add(1000*time.Hour), 10)
 		if err != nil || len(due) != 0 {
 			t.Errorf("got due erasures %v, %v, want none", due, err)
 		}
@@ -220,12 +220,12 @@ func TestGuestIsDeletedWithoutPassword(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		p := newTestUser(newShop(t, s, 100))
 		guest := nextID()
-		p.must(errOf(s.AddAddress(p.ctx, guest, savedAddress("home", false), 20)))
+		p.must(errOf(s.Addresses().AddAddress(p.ctx, guest, savedAddress("home", false), 20)))
 		p.must(p.data.Delete(p.ctx, shop.Identity{User: guest, Role: shop.Shopper}, ""))
 		if remaining := addressTexts(t, s, guest); len(remaining) != 0 {
 			t.Errorf("got addresses %v, want none", remaining)
 		}
-		revoked, err := s.Revocations(kit.Context(t), 0)
+		revoked, err := s.Sessions().Revocations(kit.Context(t), 0)
 		if err != nil || len(revoked.Subjects) != 1 || revoked.Subjects[0].Subject != guest {
 			t.Errorf("got revocations %+v (%v)", revoked, err)
 		}

@@ -15,7 +15,7 @@ import (
 // Expire sets pending orders that are due at the instant now (pay_by ≤ now, no trade opened) to expired and returns
 // their units to the guard, in one transaction per 500 orders. Orders of a sale whose row is locked stay pending.
 // Expire returns all existing rows, in their new states.
-func (s *Store) Expire(ctx context.Context, ids []shop.ID, now shop.Millis) ([]shop.Order, error) {
+func (s Orders) Expire(ctx context.Context, ids []shop.ID, now shop.Millis) ([]shop.Order, error) {
 	select {
 	case s.expiring <- struct{}{}:
 		defer func() { <-s.expiring }()
@@ -37,7 +37,7 @@ type ending struct {
 // endDue ends the due orders among ids, up to idsAtOnce in a transaction, which locks the sale's row for some
 // milliseconds. After an error, earlier transactions stay committed; a repeat is safe. Orders of a sale whose row is
 // locked are returned unchanged.
-func (s *Store) endDue(
+func (s Orders) endDue(
 	ctx context.Context, ids []shop.ID, target ending, due func(o *shop.Order) bool,
 ) ([]shop.Order, error) {
 	out := make([]shop.Order, 0, len(ids))
@@ -66,7 +66,7 @@ func (s *Store) endDue(
 
 // endBatch ends the orders in one transaction. If the row of a sale is locked, it adds the sale to lockedSales and
 // repeats the transaction without the orders of this sale.
-func (s *Store) endBatch(
+func (s Orders) endBatch(
 	ctx context.Context, ids []shop.ID, lockedSales map[shop.ID]bool, end func(bun.Conn, []shop.ID) ([]shop.Order,
 		error),
 ) ([]shop.Order, error) {
@@ -89,7 +89,7 @@ func (s *Store) endBatch(
 		if len(ids) == 0 {
 			return waiting, nil
 		}
-		ended, err := inTx(ctx, s, "end orders", func(tx bun.Conn) ([]shop.Order, error) { return end(tx, ids) })
+		ended, err := inTx(ctx, s.session, "end orders", func(tx bun.Conn) ([]shop.Order, error) { return end(tx, ids) })
 		var stuck *shop.StuckSale
 		if err == nil || !errors.As(err, &stuck) {
 			return append(waiting, ended...), err
@@ -100,8 +100,8 @@ func (s *Store) endBatch(
 
 // Cancel changes a pending order of the user without an opened trade to cancelled, and returns its units to the guard.
 // It returns the resulting row, changed or not. ErrNoRow: no such order of this user.
-func (s *Store) Cancel(ctx context.Context, order, user shop.ID, now shop.Millis) (shop.Order, error) {
-	return inTx(ctx, s, "cancel order "+order.String(), func(tx bun.Conn) (shop.Order, error) {
+func (s Orders) Cancel(ctx context.Context, order, user shop.ID, now shop.Millis) (shop.Order, error) {
+	return inTx(ctx, s.session, "cancel order "+order.String(), func(tx bun.Conn) (shop.Order, error) {
 		o, err := s.lockOrderOf(ctx, tx, order, user)
 		if err == nil && o.State == shop.Pending && o.TradeOpened == 0 {
 			err = s.end(ctx, tx, []*shop.Order{&o}, ending{to: shop.Cancelled, at: now})
@@ -111,7 +111,7 @@ func (s *Store) Cancel(ctx context.Context, order, user shop.ID, now shop.Millis
 }
 
 // lockOrders reads the existing rows, in the order of their ids, and locks them until the transaction ends.
-func (s *Store) lockOrders(ctx context.Context, tx bun.Conn, ids []shop.ID) ([]shop.Order, error) {
+func (s Orders) lockOrders(ctx context.Context, tx bun.Conn, ids []shop.ID) ([]shop.Order, error) {
 	var rows []orderRow
 	q := tx.NewSelect().Model(&rows).Where("id IN (?)", bun.List(ids)).Order("id")
 	if err := s.locking(q).Scan(ctx); err != nil {
@@ -121,13 +121,13 @@ func (s *Store) lockOrders(ctx context.Context, tx bun.Conn, ids []shop.ID) ([]s
 }
 
 // lockOrder is lockOrders for one row. ErrNoRow: no such order.
-func (s *Store) lockOrder(ctx context.Context, tx bun.Conn, id shop.ID) (shop.Order, error) {
+func (s Orders) lockOrder(ctx context.Context, tx bun.Conn, id shop.ID) (shop.Order, error) {
 	all, err := s.lockOrders(ctx, tx, []shop.ID{id})
 	return firstRow("lock order "+id.String(), all, err)
 }
 
 // lockOrderOf is lockOrder for an order of the user. ErrNoRow: no such order of this user.
-func (s *Store) lockOrderOf(ctx context.Context, tx bun.Conn, id, user shop.ID) (shop.Order, error) {
+func (s Orders) lockOrderOf(ctx context.Context, tx bun.Conn, id, user shop.ID) (shop.Order, error) {
 	o, err := s.lockOrder(ctx, tx, id)
 	if err == nil && o.User != user {
 		return shop.Order{}, shop.ErrNoRow
@@ -137,7 +137,7 @@ func (s *Store) lockOrderOf(ctx context.Context, tx bun.Conn, id, user shop.ID) 
 
 // changeState changes the state of an order whose row is locked, or only its reason. set is SQL with the assignments of
 // further columns, values are its arguments. The order becomes unpublished.
-func (s *Store) changeState(
+func (s Orders) changeState(
 	ctx context.Context, tx bun.Conn, o *shop.Order, to shop.OrderState, set string, values ...any,
 ) error {
 	args := append(append([]any{to}, values...), wallClock(), o.ID, o.State)
@@ -150,7 +150,7 @@ func (s *Store) changeState(
 
 // end changes the state of locked pending orders to the values in `target`, and returns their units to the guards of
 // their sales (I5).
-func (s *Store) end(ctx context.Context, tx bun.Conn, due []*shop.Order, target ending) error {
+func (s Orders) end(ctx context.Context, tx bun.Conn, due []*shop.Order, target ending) error {
 	if len(due) == 0 {
 		return nil
 	}

@@ -61,7 +61,7 @@ func TestMomentaryFaultsAreTransient(t *testing.T) {
 
 	run("SET GLOBAL read_only = 1") // root is exempt, an ordinary user is not
 	ordinary := openMySQL(t, ordinaryUser(t, admin, s))
-	_, err := ordinary.Insert(h.ctx, h.epoch, h.orders(3, h.sales[0], 1))
+	_, err := ordinary.Orders().Insert(h.ctx, h.epoch, h.orders(3, h.sales[0], 1))
 	if !errors.Is(err, shop.ErrTransient) || errors.Is(err, shop.ErrMisconfigured) {
 		t.Errorf("read-only server: got error %v, want ErrTransient", err)
 	}

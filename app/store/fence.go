@@ -22,7 +22,7 @@ type trustedServer struct {
 }
 
 // Trust sets the only server that may be used from now on, and the generation of its history.
-func (s *Store) Trust(server string, generation int64) {
+func (s History) Trust(server string, generation int64) {
 	s.fence.trusted.Store(&trustedServer{server, generation})
 }
 
@@ -100,7 +100,7 @@ func (s *Store) Unfenced() *Store {
 
 // Pin restricts an unfenced pool to one server and generation, so that no step of a recovery reaches another server. An
 // empty string permits any server.
-func (s *Store) Pin(server string, generation int64) {
+func (s History) Pin(server string, generation int64) {
 	if s.connector == nil { // SQLite: Unfenced returned this store itself
 		return
 	}

@@ -11,12 +11,12 @@ import (
 
 // ConfirmReceipt changes a shipped order of the user to finished, unless a refund is requested; refundRequested is then
 // true. It returns the resulting row, changed or not. ErrNoRow: no such order of this user.
-func (s *Store) ConfirmReceipt(
+func (s Shipments) ConfirmReceipt(
 	ctx context.Context, order, user shop.ID, now shop.Millis,
 ) (o shop.Order, refundRequested bool, err error) {
 	err = s.inTx(ctx, "confirm the receipt of order "+order.String(), func(tx bun.Conn) error {
 		refundRequested = false
-		o, err = s.lockOrderOf(ctx, tx, order, user)
+		o, err = s.Orders().lockOrderOf(ctx, tx, order, user)
 		if err != nil || o.State != shop.Shipped {
 			return err
 		}
@@ -31,7 +31,7 @@ func (s *Store) ConfirmReceipt(
 
 // FinishShipped finishes shipped orders that are due at the instant now, in one transaction, and returns them. Orders
 // with a requested refund become due again at the instant `later`. checked is the number of due orders.
-func (s *Store) FinishShipped(
+func (s Shipments) FinishShipped(
 	ctx context.Context, now, later shop.Millis, limit int,
 ) (finished []shop.Order, checked int, err error) {
 	var due []shop.ID
@@ -49,10 +49,10 @@ func (s *Store) FinishShipped(
 
 // finishDue checks the due orders again under their locks: since the first read, a parcel may have been replaced, or a
 // refund requested or started.
-func (s *Store) finishDue(
+func (s Shipments) finishDue(
 	ctx context.Context, tx bun.Conn, due []shop.ID, now, later shop.Millis,
 ) (finished []shop.Order, err error) {
-	rows, err := s.lockOrders(ctx, tx, due)
+	rows, err := s.Orders().lockOrders(ctx, tx, due)
 	if err != nil {
 		return nil, err
 	}
@@ -89,11 +89,11 @@ func (s *Store) finishDue(
 }
 
 // finish changes a shipped order, whose row is locked, to finished.
-func (s *Store) finish(ctx context.Context, tx bun.Conn, o *shop.Order, now shop.Millis) error {
-	if err := s.setState(ctx, tx, o, shop.Finished); err != nil {
+func (s Shipments) finish(ctx context.Context, tx bun.Conn, o *shop.Order, now shop.Millis) error {
+	if err := s.Refunds().setState(ctx, tx, o, shop.Finished); err != nil {
 		return err
 	}
-	if err := s.keepSteps(ctx, tx, o.ID, shop.Step{State: shop.Finished, At: now}); err != nil {
+	if err := s.Orders().keepSteps(ctx, tx, o.ID, shop.Step{State: shop.Finished, At: now}); err != nil {
 		return err
 	}
 	return setFinishAt(ctx, tx, o.ID, nil)
@@ -108,11 +108,11 @@ func setFinishAt(ctx context.Context, tx bun.Conn, order shop.ID, at *shop.Milli
 
 // ClaimShipped claims shipped orders whose buyers need an email. A claim that is not marked is due again after
 // outbox.Lease.
-func (s *Store) ClaimShipped(ctx context.Context, now shop.Millis, limit int) ([]Shipment, error) {
+func (s Shipments) ClaimShipped(ctx context.Context, now shop.Millis, limit int) ([]Shipment, error) {
 	due := func(db bun.IDB, rows *[]shipmentRow) *bun.SelectQuery {
 		return db.NewSelect().Model(rows).Where("mail_at <= ?", now).Order("mail_at", "order_id").Limit(int64(limit))
 	}
-	rows, err := claimDue(ctx, s, "claim e-mails about shipments", due, func(tx bun.Conn, rows []shipmentRow) error {
+	rows, err := claimDue(ctx, s.session, "claim e-mails about shipments", due, func(tx bun.Conn, rows []shipmentRow) error {
 		ids := convert(rows, func(r *shipmentRow) shop.ID { return r.Order })
 		return execMatching(ctx, tx, len(ids), "postpone e-mails",
 			"UPDATE shipments SET mail_at = ? WHERE order_id IN (?)", now.Add(outbox.Lease), bun.List(ids))
@@ -122,7 +122,7 @@ func (s *Store) ClaimShipped(ctx context.Context, now shop.Millis, limit int) ([
 
 // MarkEmailSent records that the email about a parcel was given to the mail queue, unless the parcel was replaced
 // meanwhile. claimed is the instant of the claim, which mail_at identifies.
-func (s *Store) MarkEmailSent(ctx context.Context, sent Shipment, claimed shop.Millis) error {
+func (s Shipments) MarkEmailSent(ctx context.Context, sent Shipment, claimed shop.Millis) error {
 	_, err := s.run(ctx, "mark the e-mail about order "+sent.Order.String(), "UPDATE shipments SET mail_at = NULL"+
 		" WHERE order_id = ? AND shipped_at = ? AND tracking = ? AND mail_at = ?",
 		sent.Order, sent.ShippedAt, sent.Tracking, claimed.Add(outbox.Lease))
@@ -131,7 +131,7 @@ func (s *Store) MarkEmailSent(ctx context.Context, sent Shipment, claimed shop.M
 
 // RescheduleEmails makes the emails due again for all orders that were shipped since the given instant and are not
 // finished. Exactly these orders have finish_at, which is indexed.
-func (s *Store) RescheduleEmails(ctx context.Context, since shop.Millis) error {
+func (s Shipments) RescheduleEmails(ctx context.Context, since shop.Millis) error {
 	_, err := s.run(ctx, "repeat e-mails about shipments",
 		"UPDATE shipments SET mail_at = shipped_at WHERE finish_at IS NOT NULL AND shipped_at >= ?", since)
 	return err

@@ -13,28 +13,31 @@ import (
 	"stampede/app/shop"
 )
 
+// History keeps the history of the database server, which shows a failover.
+type History struct{ *session }
+
 // revsPerGeneration separates the revs of an order before a recovery from those after it. If the database loses a
 // published state, a later state must not have the same rev. An order has fewer states than this.
 const revsPerGeneration = 32
 
 // nextRev is the rev of the next state of an order, as SQL. nextRevOf computes the same value.
-func (s *Store) nextRev() string {
+func (s *session) nextRev() string {
 	return s.d.greatest + "(rev, " + strconv.FormatInt(s.fence.generation()*revsPerGeneration, 10) + ") + 1"
 }
 
-func (s *Store) nextRevOf(o *shop.Order) int {
+func (s *session) nextRevOf(o *shop.Order) int {
 	return max(o.Rev, int(s.fence.generation()*revsPerGeneration)) + 1
 }
 
 // addHistory inserts the row of the history if it is missing.
-func (s *Store) addHistory(ctx context.Context, tx bun.Conn) error {
+func (s History) addHistory(ctx context.Context, tx bun.Conn) error {
 	_, err := exec(ctx, tx, "INSERT INTO history (id, server, generation, beat) SELECT 1, "+s.d.server+
 		", 0, 0 FROM (SELECT COUNT(*) AS n FROM history) AS h WHERE n = 0")
 	return err
 }
 
-// History reads the id of the server, its history and its replication state, all on one connection.
-func (s *Store) History(ctx context.Context) (h shop.DatabaseHistory, err error) {
+// Read reads the id of the server, its history and its replication state, all on one connection.
+func (s History) Read(ctx context.Context) (h shop.DatabaseHistory, err error) {
 	conn, err := s.conns.Conn(ctx)
 	if err != nil {
 		return h, wrap("read the history of the database", err)
@@ -47,14 +50,14 @@ func (s *Store) History(ctx context.Context) (h shop.DatabaseHistory, err error)
 	return h, wrap("read the history of the database", err)
 }
 
-func (s *Store) historyRow(ctx context.Context, db bun.IDB) (h shop.DatabaseHistory, err error) {
+func (s History) historyRow(ctx context.Context, db bun.IDB) (h shop.DatabaseHistory, err error) {
 	err = db.QueryRowContext(ctx, "SELECT "+s.d.server+", server, generation, beat FROM history").
 		Scan(&h.Server, &h.RecoveredServer, &h.Generation, &h.Beat)
 	return h, err
 }
 
 // replication reads the server's state as a source and as a replica.
-func (s *Store) replication(ctx context.Context, conn bun.Conn, h *shop.DatabaseHistory) error {
+func (s History) replication(ctx context.Context, conn bun.Conn, h *shop.DatabaseHistory) error {
 	variables, err := readPairs(ctx, conn, "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('read_only', 'wsrep_on')"+
 		" OR Variable_name LIKE 'rpl\\_semi\\_sync\\_%'")
 	if err != nil {
@@ -144,7 +147,7 @@ func applyingRelayLog(ctx context.Context, conn bun.Conn) string {
 
 // RaiseBeat adds 1 to the beat of the history, and returns the new history. ErrStaleEpoch: the history belongs to
 // another server or generation.
-func (s *Store) RaiseBeat(ctx context.Context, h shop.DatabaseHistory) (shop.DatabaseHistory, error) {
+func (s History) RaiseBeat(ctx context.Context, h shop.DatabaseHistory) (shop.DatabaseHistory, error) {
 	matched, err := exec(ctx, s.db, "UPDATE history SET beat = beat + 1 WHERE server = ? AND server = "+s.d.server+
 		" AND generation = ?", h.Server, h.Generation)
 	if err == nil && matched == 0 {
@@ -154,14 +157,14 @@ func (s *Store) RaiseBeat(ctx context.Context, h shop.DatabaseHistory) (shop.Dat
 	if err != nil {
 		return h, wrap("raise the beat", err)
 	}
-	return s.History(ctx) // after the commit, which may have waited until semi-synchronous replication fell back
+	return s.Read(ctx) // after the commit, which may have waited until semi-synchronous replication fell back
 }
 
 // NewGeneration starts a generation of the database on this server. The new generation is 1 + the larger of the stored
 // generation and `above`. It also raises the epoch of every partition above the stored and the given epoch, so that no
 // transaction of an older epoch takes units afterwards. ErrStaleEpoch: the history differs from `previous`;
 // nothing is changed.
-func (s *Store) NewGeneration(
+func (s History) NewGeneration(
 	ctx context.Context, previous shop.DatabaseHistory, above int64, epochs map[int]int64,
 ) error {
 	return s.inTx(ctx, "start a generation", func(tx bun.Conn) error {
@@ -179,7 +182,7 @@ func (s *Store) NewGeneration(
 			return err
 		}
 		for _, p := range partitions {
-			if _, err := s.advanceEpoch(ctx, tx, p, epochs[p]); err != nil {
+			if _, err := s.Partitions().advanceEpoch(ctx, tx, p, epochs[p]); err != nil {
 				return err
 			}
 		}
@@ -189,7 +192,7 @@ func (s *Store) NewGeneration(
 
 // WatchPayments schedules checks at the gateway for every pending order, as if its payment had been opened. It returns
 // how many orders were not watched before.
-func (s *Store) WatchPayments(ctx context.Context, w shop.PaymentWatch) (n int, err error) {
+func (s Payments) WatchPayments(ctx context.Context, w shop.PaymentWatch) (n int, err error) {
 	var ids []shop.ID
 	err = s.db.NewRaw("SELECT id FROM orders WHERE state = ? AND trade_opened = 0", shop.Pending).Scan(ctx, &ids)
 	if err != nil {
@@ -214,7 +217,7 @@ func (s *Store) WatchPayments(ctx context.Context, w shop.PaymentWatch) (n int, 
 }
 
 // watch inserts trades for locked orders. It spreads the first checks of the trades over w.Spread.
-func (s *Store) watch(ctx context.Context, tx bun.Conn, orders []shop.ID, w shop.PaymentWatch) error {
+func (s Payments) watch(ctx context.Context, tx bun.Conn, orders []shop.ID, w shop.PaymentWatch) error {
 	_, err := exec(ctx, tx, "INSERT INTO trades (order_id, opened_at, expires_at, check_at)"+
 		" SELECT id, created_at, pay_by - ?, ? + id % ? FROM orders WHERE id IN (?) "+s.d.onDuplicate+
 		" check_at = trades.check_at", w.Margin.Milliseconds(), w.Now, max(w.Spread.Milliseconds(), 1),
@@ -229,7 +232,7 @@ func (s *Store) watch(ctx context.Context, tx bun.Conn, orders []shop.ID, w shop
 // EndLost ends the pending orders that still have their first hold, because Redis has lost these holds. Orders that are
 // due at the instant now become expired, the others cancelled (ReasonRecovered). It returns all existing rows, in their
 // new states. ErrTransient: the row of a sale is locked.
-func (s *Store) EndLost(ctx context.Context, orders []shop.ID, now shop.Millis) ([]shop.Order, error) {
+func (s Orders) EndLost(ctx context.Context, orders []shop.ID, now shop.Millis) ([]shop.Order, error) {
 	rows, err := s.endDue(ctx, orders, ending{shop.Expired, shop.ReasonRecovered, now}, func(o *shop.Order) bool {
 		return o.State == shop.Pending && o.Hold == 1 && o.PayBy <= now
 	})
@@ -248,7 +251,7 @@ func (s *Store) EndLost(ctx context.Context, orders []shop.ID, now shop.Millis) 
 
 // WriteOff counts units as withdrawn that Redis neither holds nor sells, under the given epoch. ErrStaleEpoch: the sale
 // has another epoch, or fewer units are free.
-func (s *Store) WriteOff(ctx context.Context, sale shop.ID, units, epoch int64) error {
+func (s Sales) WriteOff(ctx context.Context, sale shop.ID, units, epoch int64) error {
 	return s.inTx(ctx, fmt.Sprintf("write off %d units of sale %s", units, sale), func(tx bun.Conn) error {
 		matched, err := exec(ctx, tx, "UPDATE sales SET withdrawn = withdrawn + ? WHERE id = ? AND epoch = ?"+
 			" AND taken + withdrawn + ? <= initial + added", units, sale, epoch, units)

@@ -13,7 +13,7 @@ import (
 func TestGenerationStartsOnceAndRaisesEpochs(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 5)
-		first := val(h.History(h.ctx))(h.t)
+		first := val(h.History.Read(h.ctx))(h.t)
 		if first.Server == "" || first.RecoveredServer != first.Server || first.Generation != 0 ||
 			first.UnfitReason != "" {
 			t.Fatalf("got the history %+v, want generation 0 of this server", first)
@@ -24,10 +24,10 @@ func TestGenerationStartsOnceAndRaisesEpochs(t *testing.T) {
 		_, err := h.DB().ExecContext(h.ctx, "UPDATE history SET server = '0badcafe'")
 		h.must(err)
 		wantErr(t, "a beat of another server", errOf(h.RaiseBeat(h.ctx, first)), shop.ErrStaleEpoch)
-		read := val(h.History(h.ctx))(h.t)
+		read := val(h.History.Read(h.ctx))(h.t)
 		h.must(h.NewGeneration(h.ctx, read, 7, map[int]int64{0: 40}))
 		wantErr(t, "the same generation again", h.NewGeneration(h.ctx, read, 7, nil), shop.ErrStaleEpoch)
-		now := val(h.History(h.ctx))(h.t)
+		now := val(h.History.Read(h.ctx))(h.t)
 		if now.Generation != 8 || now.RecoveredServer != now.Server || now.RecoveredServer != first.Server {
 			t.Errorf("got the history %+v, want generation 8 of this server", now)
 		}
@@ -51,7 +51,7 @@ func TestRecoveryEndsLostOrdersAndWritesOffFreeUnits(t *testing.T) {
 				t.Errorf("WatchPayments: got %d orders, want %d", n, want)
 			}
 		}
-		s.Trust(val(h.History(h.ctx))(h.t).Server, 2)
+		s.History().Trust(val(h.History.Read(h.ctx))(h.t).Server, 2)
 		rows := val(h.EndLost(h.ctx, []shop.ID{due.ID, young.ID, again.ID}, 2000))(h.t)
 		for i, want := range []shop.OrderState{shop.Expired, shop.Cancelled, shop.Pending} {
 			if o := rows[i]; o.State != want || (o.Reason == shop.ReasonRecovered) != (want != shop.Pending) ||
@@ -77,16 +77,16 @@ func TestFenceAdmitsOneServer(t *testing.T) {
 	t.Parallel()
 	s := onMariaDB(t)
 	h := newShop(t, s, 1)
-	server := val(h.History(h.ctx))(h.t).Server
+	server := val(h.History.Read(h.ctx))(h.t).Server
 	raw := s.Unfenced()
 	t.Cleanup(func() { _ = raw.Close() })
 	for range 2 {
-		s.Trust("0badcafe", 1)
+		s.History().Trust("0badcafe", 1)
 		wantErr(t, "a statement", errOf(h.Sale(h.ctx, h.sales[0])), shop.ErrTransient)
-		if _, err := raw.Sale(h.ctx, h.sales[0]); err != nil {
+		if _, err := raw.Sales().Sale(h.ctx, h.sales[0]); err != nil {
 			t.Errorf("a read of the recovery: got error %v", err)
 		}
-		s.Trust(server, 1)
+		s.History().Trust(server, 1)
 		if _, err := h.Sale(h.ctx, h.sales[0]); err != nil {
 			t.Errorf("a read on the trusted server: got error %v", err)
 		}
@@ -99,14 +99,14 @@ func TestLeaseOfAnotherHistoryMintsNothing(t *testing.T) {
 	t.Parallel()
 	s := onMariaDB(t)
 	h := newShop(t, s, 1)
-	before := val(s.LeaseNode(h.ctx))(h.t)
+	before := val(s.Nodes().LeaseNode(h.ctx))(h.t)
 	_, err := h.DB().ExecContext(h.ctx, "DELETE FROM node_leases")
 	h.must(err)
-	other := val(s.LeaseNode(h.ctx))(h.t)
+	other := val(s.Nodes().LeaseNode(h.ctx))(h.t)
 	if before.Node() != other.Node() {
 		t.Fatalf("got node numbers %d and %d, want equal numbers after the lost lease", before.Node(), other.Node())
 	}
-	s.Trust(val(h.History(h.ctx))(h.t).Server, 1)
+	s.History().Trust(val(h.History.Read(h.ctx))(h.t).Server, 1)
 	for _, l := range []*store.NodeLease{before, other} {
 		if _, err := l.Mint(); !errors.Is(err, snowflake.ErrNoGrant) {
 			t.Errorf("Mint under a lease of another history: got error %v, want ErrNoGrant", err)

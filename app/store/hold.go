@@ -13,8 +13,8 @@ import (
 
 // ClaimHold raises the hold number of an order in the given state, and returns the row. The caller can take a new hold
 // under the new number. ErrNoRow: the order is not in this state.
-func (s *Store) ClaimHold(ctx context.Context, order shop.ID, state shop.OrderState) (shop.Order, error) {
-	return inTx(ctx, s, "claim a hold for order "+order.String(), func(tx bun.Conn) (shop.Order, error) {
+func (s Orders) ClaimHold(ctx context.Context, order shop.ID, state shop.OrderState) (shop.Order, error) {
+	return inTx(ctx, s.session, "claim a hold for order "+order.String(), func(tx bun.Conn) (shop.Order, error) {
 		o, err := s.lockOrder(ctx, tx, order)
 		if err != nil || o.State != state {
 			return o, cmp.Or(err, shop.ErrNoRow)
@@ -32,10 +32,10 @@ func (s *Store) ClaimHold(ctx context.Context, order shop.ID, state shop.OrderSt
 //   - ErrStaleEpoch: the sale has another epoch.
 //   - ErrNoRow: the order is not refused, or has another hold.
 //   - ErrPermanent: no unit is free, or the texts cannot be stored.
-func (s *Store) Revive(
+func (s Orders) Revive(
 	ctx context.Context, claimed shop.Order, epoch int64, now, payBy shop.Millis,
 ) (shop.Order, error) {
-	return inTx(ctx, s, "revive order "+claimed.ID.String(), func(tx bun.Conn) (shop.Order, error) {
+	return inTx(ctx, s.session, "revive order "+claimed.ID.String(), func(tx bun.Conn) (shop.Order, error) {
 		before, err := s.lockOrder(ctx, tx, claimed.ID)
 		if err != nil || before.State != shop.Refused || before.Hold != claimed.Hold {
 			return before, cmp.Or(err, shop.ErrNoRow)
@@ -65,22 +65,24 @@ func (s *Store) Revive(
 //   - ErrNoRow: the order is in another state or has another hold.
 //   - ErrPermanent: no unit is free.
 //   - ErrStaleEpoch: the sale has another epoch.
-func (s *Store) ReviveLate(ctx context.Context, claimed shop.Order, epoch int64, now shop.Millis) (shop.Order, error) {
-	return inTx(ctx, s, "revive order "+claimed.ID.String()+" by a late payment", func(tx bun.Conn) (shop.Order, error) {
-		o, err := s.lockOrder(ctx, tx, claimed.ID)
+func (s Payments) ReviveLate(
+	ctx context.Context, claimed shop.Order, epoch int64, now shop.Millis,
+) (shop.Order, error) {
+	return inTx(ctx, s.session, "revive order "+claimed.ID.String()+" by a late payment", func(tx bun.Conn) (shop.Order, error) {
+		o, err := s.Orders().lockOrder(ctx, tx, claimed.ID)
 		if err != nil || o.State != claimed.State || o.Hold != claimed.Hold || o.TradeNo == "" {
 			return o, cmp.Or(err, shop.ErrNoRow)
 		}
-		err = s.keepSteps(ctx, tx, o.ID,
+		err = s.Orders().keepSteps(ctx, tx, o.ID,
 			shop.Step{State: o.State, At: o.CancelledAt}, shop.Step{State: shop.Paid, At: now})
 		if err != nil {
 			return o, err
 		}
 		o.Reason, o.CancelledAt = shop.ReasonPaidLate, 0
-		if err := s.changeState(ctx, tx, &o, shop.Paid, "reason = ?, cancelled_at = 0", o.Reason); err != nil {
+		if err := s.Orders().changeState(ctx, tx, &o, shop.Paid, "reason = ?, cancelled_at = 0", o.Reason); err != nil {
 			return o, err
 		}
-		if err := s.retakeUnits(ctx, tx, &o, epoch); err != nil {
+		if err := s.Orders().retakeUnits(ctx, tx, &o, epoch); err != nil {
 			return o, err
 		}
 		if err := s.resolve(ctx, tx, o.ID, payment.OutcomeRevived); err != nil {
@@ -89,13 +91,13 @@ func (s *Store) ReviveLate(ctx context.Context, claimed shop.Order, epoch int64,
 		if _, err := exec(ctx, tx, "UPDATE trades SET check_at = NULL WHERE order_id = ?", o.ID); err != nil {
 			return o, err
 		}
-		return o, s.addOutboxMessage(ctx, tx, &o, now)
+		return o, s.Outbox().addOutboxMessage(ctx, tx, &o, now)
 	})
 }
 
 // retakeUnits takes the units of an ended order through the guard again. If the guard matches no row, it locks the row
 // of the sale and returns the reason.
-func (s *Store) retakeUnits(ctx context.Context, tx bun.Conn, o *shop.Order, epoch int64) error {
+func (s Orders) retakeUnits(ctx context.Context, tx bun.Conn, o *shop.Order, epoch int64) error {
 	matched, err := s.guard(ctx, tx, epoch, int64(o.Qty), o)
 	if err != nil || matched == 1 {
 		return err
@@ -112,13 +114,13 @@ func (s *Store) retakeUnits(ctx context.Context, tx bun.Conn, o *shop.Order, epo
 }
 
 // Resolve sets the final outcome of an order's late payment. A resolved payment does not change.
-func (s *Store) Resolve(ctx context.Context, order shop.ID, outcome payment.Outcome) error {
+func (s Payments) Resolve(ctx context.Context, order shop.ID, outcome payment.Outcome) error {
 	return s.inTx(ctx, "settle the late payment of order "+order.String(), func(tx bun.Conn) error {
 		return s.resolve(ctx, tx, order, outcome)
 	})
 }
 
-func (s *Store) resolve(ctx context.Context, tx bun.Conn, order shop.ID, outcome payment.Outcome) error {
+func (s Payments) resolve(ctx context.Context, tx bun.Conn, order shop.ID, outcome payment.Outcome) error {
 	_, err := exec(ctx, tx,
 		"UPDATE payments SET outcome = ?, unsettled_since = NULL WHERE order_id = ? AND outcome = ?",
 		outcome, order, payment.OutcomeLate)
@@ -127,7 +129,7 @@ func (s *Store) resolve(ctx context.Context, tx bun.Conn, order shop.ID, outcome
 
 // Unresolved lists late payments that were received before the given instant, the oldest first. It omits the first
 // `skip` payments.
-func (s *Store) Unresolved(
+func (s Payments) Unresolved(
 	ctx context.Context, before shop.Millis, skip, limit int,
 ) ([]payment.ReceivedPayment, error) {
 	var rows []paymentRow

@@ -24,14 +24,14 @@ func inAnHour() shop.Millis { return shop.MillisOf(time.Now().Add(time.Hour)) }
 // removeUnused removes unused pictures that were stored before the given instant.
 func removeUnused(t *testing.T, s *store.Store, before shop.Millis) int {
 	t.Helper()
-	removed := val(s.RemoveUnusedImages(kit.Context(t), before))(t)
+	removed := val(s.Images().RemoveUnusedImages(kit.Context(t), before))(t)
 	return removed
 }
 
 // pictureExists reports whether a picture is stored.
 func pictureExists(t *testing.T, s *store.Store, letter string) bool {
 	t.Helper()
-	_, err := s.ImageFile(kit.Context(t), strings.Repeat(letter, 64), store.ImageJPEG, false)
+	_, err := s.Images().ImageFile(kit.Context(t), strings.Repeat(letter, 64), store.ImageJPEG, false)
 	if !errors.Is(err, shop.ErrNoRow) {
 		must(t, err)
 	}
@@ -160,7 +160,7 @@ func TestPictureInUseIsNeverRemoved(t *testing.T) {
 		remove := func(ctx context.Context) <-chan removal {
 			done := make(chan removal, 1)
 			go func() {
-				n, err := s.RemoveUnusedImages(ctx, inAnHour())
+				n, err := s.Images().RemoveUnusedImages(ctx, inAnHour())
 				done <- removal{n, err}
 			}()
 			return done

@@ -28,14 +28,14 @@ const insertTries = 16
 // Rows count as published: their entries stay pending until the rows are published (see order.Fulfiller). Redelivery is
 // rare, so no row is looked up in advance. If an existing key makes the statement fail, the existing rows are read and
 // omitted.
-func (s *Store) Insert(ctx context.Context, epoch int64, rows []shop.NewOrder) ([]shop.Inserted, error) {
+func (s Orders) Insert(ctx context.Context, epoch int64, rows []shop.NewOrder) ([]shop.Inserted, error) {
 	return s.insert(ctx, newBatch(epoch, rows), rows)
 }
 
 // InsertLost is Insert for orders that the database has lost. It refuses no order. If units or the sale are missing, it
 // writes nothing and returns a *StuckSale that wraps ErrStockShort. The rows count as unpublished. If w is not nil,
 // their payments are watched.
-func (s *Store) InsertLost(
+func (s Orders) InsertLost(
 	ctx context.Context, epoch int64, rows []shop.NewOrder, w *shop.PaymentWatch,
 ) ([]shop.Inserted, error) {
 	b := newBatch(epoch, rows)
@@ -50,7 +50,7 @@ func (s *Store) InsertLost(
 	return s.insert(ctx, b, rows)
 }
 
-func (s *Store) insert(ctx context.Context, b *batch, rows []shop.NewOrder) ([]shop.Inserted, error) {
+func (s Orders) insert(ctx context.Context, b *batch, rows []shop.NewOrder) ([]shop.Inserted, error) {
 	if len(rows) == 0 {
 		return nil, nil
 	}
@@ -85,7 +85,7 @@ func (s *Store) insert(ctx context.Context, b *batch, rows []shop.NewOrder) ([]s
 }
 
 // write makes one attempt, inside a transaction. It does not modify the orders; it returns the refused ones.
-func (s *Store) write(ctx context.Context, tx bun.Conn, b *batch) ([]refusal, error) {
+func (s Orders) write(ctx context.Context, tx bun.Conn, b *batch) ([]refusal, error) {
 	fresh := b.fresh
 	rows := make([]orderRow, len(fresh))
 	for i := range fresh {
@@ -106,7 +106,8 @@ func (s *Store) write(ctx context.Context, tx bun.Conn, b *batch) ([]refusal, er
 		return nil, err
 	}
 	if b.watch != nil {
-		if err := s.watch(ctx, tx, convert(fresh, func(o *shop.Order) shop.ID { return o.ID }), *b.watch); err != nil {
+		ids := convert(fresh, func(o *shop.Order) shop.ID { return o.ID })
+		if err := s.Payments().watch(ctx, tx, ids, *b.watch); err != nil {
 			return nil, err
 		}
 	}
@@ -123,7 +124,7 @@ func (s *Store) write(ctx context.Context, tx bun.Conn, b *batch) ([]refusal, er
 
 // take takes the units of a group of orders from the guard of their sale. All orders of the group are of one sale.
 // Orders without units become refused, if b permits it.
-func (s *Store) take(ctx context.Context, tx bun.Conn, b *batch, group []*shop.Order) ([]refusal, error) {
+func (s Orders) take(ctx context.Context, tx bun.Conn, b *batch, group []*shop.Order) ([]refusal, error) {
 	units, last := int64(0), group[0]
 	for _, o := range group {
 		if o.Seq > last.Seq {
@@ -142,13 +143,13 @@ func (s *Store) take(ctx context.Context, tx bun.Conn, b *batch, group []*shop.O
 
 // setLastOrder sets the highest seq of a sale and the order that has it. MySQL assigns from left to right, so
 // last_order comes first. Arguments: seq, order, seq.
-func (s *Store) setLastOrder() string {
+func (s Orders) setLastOrder() string {
 	return "last_order = CASE WHEN ? > seq THEN ? ELSE last_order END, seq = " + s.d.greatest + "(seq, ?)"
 }
 
 // guard runs the statement that prevents overselling (P1), and returns the number of matched rows. It matches no row if
 // the sale is missing, has another epoch, or has too few units left.
-func (s *Store) guard(ctx context.Context, tx bun.Conn, epoch, units int64, last *shop.Order) (int64, error) {
+func (s Orders) guard(ctx context.Context, tx bun.Conn, epoch, units int64, last *shop.Order) (int64, error) {
 	return exec(ctx, tx, "UPDATE sales SET taken = taken + ?, "+s.setLastOrder()+
 		" WHERE id = ? AND epoch = ? AND taken + ? <= initial + added - withdrawn",
 		units, last.Seq, last.ID, last.Seq, last.Sale, epoch, units)

@@ -62,7 +62,7 @@ func (b *batch) addKnown(o shop.Order) {
 
 // removeExisting runs after a duplicate key. It removes the orders whose rows exist by now. Orders whose key the buyer
 // has used for another order become refused, without the key.
-func (s *Store) removeExisting(ctx context.Context, b *batch) error {
+func (s Orders) removeExisting(ctx context.Context, b *batch) error {
 	rows, err := s.OrdersByID(ctx, convert(b.fresh, func(o *shop.Order) shop.ID { return o.ID }))
 	if err != nil {
 		return err
@@ -92,7 +92,7 @@ type buyerKey struct {
 	Key  string  `bun:"idem_key"`
 }
 
-func (s *Store) refuseUsedKeys(ctx context.Context, b *batch) error {
+func (s Orders) refuseUsedKeys(ctx context.Context, b *batch) error {
 	fresh := b.fresh
 	if len(fresh) == 0 {
 		return nil
@@ -128,7 +128,7 @@ func (s *Store) refuseUsedKeys(ctx context.Context, b *batch) error {
 
 // takeAvailable runs when the guard matched no row. It locks the sale, so that its numbers do not change. It takes
 // units order by order, the lowest ticket first, until no units are left.
-func (s *Store) takeAvailable(
+func (s Orders) takeAvailable(
 	ctx context.Context, tx bun.Conn, b *batch, group []*shop.Order, last *shop.Order,
 ) ([]refusal, error) {
 	var sales []struct {
@@ -178,7 +178,7 @@ type refusal struct {
 func (r refusal) apply() { r.order.State, r.order.Reason, r.order.PayBy = shop.Refused, r.reason, 0 }
 
 // refuse changes pending orders of one sale to refused. Their rows were written earlier in the same transaction.
-func (s *Store) refuse(
+func (s Orders) refuse(
 	ctx context.Context, tx bun.Conn, b *batch, surplus []*shop.Order, reason string,
 ) ([]refusal, error) {
 	var refused []refusal

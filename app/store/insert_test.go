@@ -193,7 +193,7 @@ func TestRecoveryRefusesNoOrder(t *testing.T) {
 		if trades := val(h.ClaimTrades(h.ctx, 5001, 9000, 10))(h.t); len(trades) != 4 {
 			t.Errorf("got %d watched trades, want 4", len(trades))
 		}
-		s.Trust(val(s.History(h.ctx))(t).Server, 3)
+		s.History().Trust(val(s.History().Read(h.ctx))(t).Server, 3)
 		ended := h.orders(1, h.sales[0], 1)
 		ended[0].State = shop.Cancelled
 		if o := val(h.InsertLost(h.ctx, h.epoch, ended, nil))(t)[0].Order; o.Rev != 3*32+1 {

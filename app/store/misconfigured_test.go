@@ -30,14 +30,14 @@ func TestWrongAccountOrDatabaseIsMisconfigured(t *testing.T) {
 		}
 	}
 	s := openMySQL(t, reader)
-	wantErr(t, "no privilege", s.EnsurePartitions(ctx, 2), shop.ErrMisconfigured)
+	wantErr(t, "no privilege", s.Partitions().EnsurePartitions(ctx, 2), shop.ErrMisconfigured)
 	if _, err := store.OpenMySQL(ctx, "root@tcp(127.0.0.1:1)/stampede"); errors.Is(err, shop.ErrMisconfigured) ||
 		!errors.Is(err, shop.ErrTransient) {
 		t.Errorf("no server on the port: got %v, want ErrTransient alone", err)
 	}
 	short, cancel := context.WithCancel(ctx)
 	cancel()
-	if err := s.EnsurePartitions(short, 2); errors.Is(err, shop.ErrMisconfigured) {
+	if err := s.Partitions().EnsurePartitions(short, 2); errors.Is(err, shop.ErrMisconfigured) {
 		t.Errorf("a cancelled context: got %v, want an error other than ErrMisconfigured", err)
 	}
 }
@@ -54,7 +54,7 @@ func TestNeedsReportsMissingPrivileges(t *testing.T) {
 				"SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE()").Scan(&n))
 		return n
 	}
-	for _, need := range s.Needs(ctx) {
+	for _, need := range s.Durability().Needs(ctx) {
 		if need.Err != nil {
 			t.Errorf("an empty database: got error %v", need.Err)
 		}
@@ -75,7 +75,7 @@ func TestNeedsReportsMissingPrivileges(t *testing.T) {
 		}},
 	} {
 		var missing []string
-		for _, need := range openMySQL(t, c.dsn).Needs(ctx) {
+		for _, need := range openMySQL(t, c.dsn).Durability().Needs(ctx) {
 			if need.Err != nil {
 				missing = append(missing, need.What)
 			}

@@ -16,6 +16,9 @@ import (
 	"stampede/app/snowflake"
 )
 
+// Nodes leases node numbers.
+type Nodes struct{ *session }
+
 const (
 	// leaseDuration is the duration of a lease. While the database is unreachable, a node can mint ids for this time;
 	// buys continue until the backlog is full.
@@ -29,7 +32,7 @@ const (
 // measures it by the monotonic clock. The last millisecond that ids may carry is stored before any of them is minted.
 // Therefore two processes never mint the same id, even after a wrong clock, a pause or a crash (I10).
 type NodeLease struct {
-	store  *Store
+	store  *session
 	holder string
 
 	renewing sync.Mutex // serialises changes of the lease
@@ -42,8 +45,8 @@ type NodeLease struct {
 }
 
 // LeaseNode takes a free node number. ErrTransient: the database cannot be reached, or all numbers are taken.
-func (s *Store) LeaseNode(ctx context.Context) (*NodeLease, error) {
-	l := &NodeLease{store: s, holder: rand.Text()}
+func (s Nodes) LeaseNode(ctx context.Context) (*NodeLease, error) {
+	l := &NodeLease{store: s.session, holder: rand.Text()}
 	if err := l.acquire(ctx); err != nil {
 		return nil, err
 	}
@@ -141,7 +144,7 @@ func (l *NodeLease) Serve(ctx context.Context) error {
 const servingTimeout = 3 * renewEvery
 
 // ServingNodes counts the nodes that serve buyers and renewed their lease within servingTimeout.
-func (s *Store) ServingNodes(ctx context.Context) (n int, err error) {
+func (s Nodes) ServingNodes(ctx context.Context) (n int, err error) {
 	err = s.db.NewRaw("SELECT COUNT(*) FROM node_leases WHERE serves = 1 AND expires_at > "+s.d.now+" + ?",
 		(leaseDuration-servingTimeout).Milliseconds()).Scan(ctx, &n)
 	return n, wrap("count the nodes that serve", err)

@@ -14,7 +14,7 @@ import (
 
 func leaseNode(t *testing.T, s *store.Store) *store.NodeLease {
 	t.Helper()
-	l := val(s.LeaseNode(kit.Context(t)))(t)
+	l := val(s.Nodes().LeaseNode(kit.Context(t)))(t)
 	return l
 }
 
@@ -31,7 +31,7 @@ func TestLeasedNodesDiffer(t *testing.T) {
 		var g errgroup.Group
 		for i := range leases {
 			g.Go(func() (err error) {
-				leases[i], err = s.LeaseNode(kit.Context(t))
+				leases[i], err = s.Nodes().LeaseNode(kit.Context(t))
 				return err
 			})
 		}
@@ -104,7 +104,7 @@ func TestServingNodesCountsRenewedLeases(t *testing.T) {
 		ctx := kit.Context(t)
 		want := func(n int) {
 			t.Helper()
-			if got, err := s.ServingNodes(ctx); err != nil || got != n {
+			if got, err := s.Nodes().ServingNodes(ctx); err != nil || got != n {
 				t.Errorf("got %d serving nodes, want %d (%v)", got, n, err)
 			}
 		}

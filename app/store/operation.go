@@ -16,6 +16,9 @@ import (
 	"stampede/app/shop"
 )
 
+// Journal reads and writes the journal of operations.
+type Journal struct{ *session }
+
 // operationTx is the transaction of an operation.
 type operationTx struct {
 	conn bun.Conn
@@ -74,7 +77,7 @@ func (s *Store) RunOperation(
 func (s *Store) tryOperation(
 	ctx context.Context, tx bun.Conn, actor *journal.Actor, run func(tx *Store) (journal.Operation, error),
 ) (done journal.Done, err error) {
-	head, err := s.lockJournal(ctx, tx)
+	head, err := s.Journal().lockJournal(ctx, tx)
 	if err != nil {
 		return done, err
 	}
@@ -83,7 +86,7 @@ func (s *Store) tryOperation(
 			return done, err
 		}
 	}
-	joined := &Store{pool: s.pool, db: tx, operation: &operationTx{conn: tx}}
+	joined := &Store{&session{pool: s.pool, db: tx, operation: &operationTx{conn: tx}}}
 	operation, err := run(joined)
 	operation.Note = cmp.Or(operation.Note, actor.Note)
 	switch err = cmp.Or(err, joined.operation.failed); {
@@ -93,7 +96,7 @@ func (s *Store) tryOperation(
 		done.Result, err = json.Marshal(operation.Result)
 		return done, err
 	}
-	return s.writeJournal(ctx, tx, head, actor, &operation)
+	return s.Journal().writeJournal(ctx, tx, head, actor, &operation)
 }
 
 // RunOperationFor is Store.RunOperation for an operation whose result is a T.
@@ -108,7 +111,7 @@ func RunOperationFor[T any](
 }
 
 // lockJournal locks the head until the transaction ends. It inserts the head before the first operation.
-func (s *Store) lockJournal(ctx context.Context, tx bun.Conn) (head journal.Head, err error) {
+func (s Journal) lockJournal(ctx context.Context, tx bun.Conn) (head journal.Head, err error) {
 	_, err = exec(ctx, tx, "INSERT INTO journal_head (id, seq, hash) VALUES (1, 0, '') "+s.d.onDuplicate+" id = 1")
 	if err != nil {
 		return head, err
@@ -142,7 +145,7 @@ func actorName(a *journal.Actor) string {
 }
 
 // writeJournal inserts the row and moves the head.
-func (s *Store) writeJournal(
+func (s Journal) writeJournal(
 	ctx context.Context, tx bun.Conn, head journal.Head, actor *journal.Actor, operation *journal.Operation,
 ) (journal.Done, error) {
 	row := journalRow{
@@ -218,7 +221,7 @@ func (r *journalRow) entry() journal.Entry {
 }
 
 // JournalPage reads rows of the journal, the newest first.
-func (s *Store) JournalPage(ctx context.Context, q journal.Query) ([]journal.Entry, error) {
+func (s Journal) JournalPage(ctx context.Context, q journal.Query) ([]journal.Entry, error) {
 	var rows []journalRow
 	sel := s.db.NewSelect().Model(&rows).Order("seq DESC").Limit(int64(q.Limit))
 	sel = whereSet(whereSet(sel, "seq < ?", max(q.Before, 0)), "object = ?", q.Object)
@@ -232,7 +235,7 @@ func (s *Store) JournalPage(ctx context.Context, q journal.Query) ([]journal.Ent
 }
 
 // JournalFrom reads rows in the order in which they were written, starting at seq.
-func (s *Store) JournalFrom(ctx context.Context, seq int64, limit int) ([]journal.Entry, error) {
+func (s Journal) JournalFrom(ctx context.Context, seq int64, limit int) ([]journal.Entry, error) {
 	var rows []journalRow
 	err := s.db.NewSelect().Model(&rows).Where("seq >= ?", seq).Order("seq").Limit(int64(limit)).Scan(ctx)
 	return convert(rows, (*journalRow).entry), wrap("read the journal in order", err)
@@ -240,7 +243,7 @@ func (s *Store) JournalFrom(ctx context.Context, seq int64, limit int) ([]journa
 
 // JournalHead returns the number and the hash of the last row. It reads them from journal_head, which each operation
 // locks.
-func (s *Store) JournalHead(ctx context.Context) (head journal.Head, err error) {
+func (s Journal) JournalHead(ctx context.Context) (head journal.Head, err error) {
 	err = s.db.QueryRowContext(ctx, "SELECT seq, hash FROM journal_head WHERE id = 1").Scan(&head.Seq, &head.Hash)
 	if errors.Is(err, sql.ErrNoRows) {
 		return head, nil

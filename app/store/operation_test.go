@@ -29,7 +29,7 @@ func operatorWithKey(key string) journal.Actor {
 func blockUser(ctx context.Context, user string, ran *int) func(tx *store.Store) (journal.Operation, error) {
 	return func(tx *store.Store) (journal.Operation, error) {
 		*ran++
-		b, err := tx.AddBlock(ctx, store.Block{Kind: store.BlockUser, Value: user}, 0)
+		b, err := tx.Blocks().AddBlock(ctx, store.Block{Kind: store.BlockUser, Value: user}, 0)
 		return journal.Operation{Kind: "block.add", Object: "block:1", After: b, Note: "转售 <b>", Result: b}, err
 	}
 }
@@ -58,9 +58,9 @@ func TestOperationRunsOncePerKey(t *testing.T) {
 		wantErr(t, "a bad key",
 			errOf(s.RunOperation(ctx, operatorWithKey("short"),
 				blockUser(ctx, "45", &ran))), &shop.Error{Code: shop.BadRequest})
-		listed, err := s.Blocks(ctx, 0)
+		listed, err := s.Blocks().Blocks(ctx, 0)
 		must(t, err)
-		rows, err := s.JournalPage(ctx, journal.Query{Limit: 10})
+		rows, err := s.Journal().JournalPage(ctx, journal.Query{Limit: 10})
 		must(t, err)
 		if len(listed) != 2 || len(rows) != 2 || rows[0].Seq != 2 || rows[1].Note != "转售 <b>" || rows[1].ActorName != "阿达" {
 			t.Errorf("got %d blocks and the journal %+v, want two of each", len(listed), rows)
@@ -77,7 +77,7 @@ func TestFailedOperationChangesNothing(t *testing.T) {
 		for name, after := range map[string]func(tx *store.Store) error{
 			"an error": func(*store.Store) error { return broken },
 			"a statement whose error is ignored": func(tx *store.Store) error {
-				_, _ = tx.RemoveBlock(ctx, 99)
+				_, _ = tx.Blocks().RemoveBlock(ctx, 99)
 				return nil
 			},
 			"an operation in an operation": func(tx *store.Store) error {
@@ -95,7 +95,7 @@ func TestFailedOperationChangesNothing(t *testing.T) {
 			if err == nil {
 				t.Errorf("%s: got no error", name)
 			}
-			listed := val(s.Blocks(ctx, 0))(t)
+			listed := val(s.Blocks().Blocks(ctx, 0))(t)
 			if len(listed) != 0 {
 				t.Errorf("%s: got %d blocks, want 0", name, len(listed))
 			}
@@ -118,7 +118,7 @@ func TestDryOperationLeavesNothing(t *testing.T) {
 			b, err := store.RunOperationFor[store.Block](ctx, s, actor,
 				func(tx *store.Store) (journal.Operation, error) {
 					operation, err := blockUser(ctx, "42", &ran)(tx)
-					if seen := val(tx.Blocks(ctx, 0))(t); len(seen) != 1 {
+					if seen := val(tx.Blocks().Blocks(ctx, 0))(t); len(seen) != 1 {
 						t.Errorf("the dry run reads %d blocks, want 1", len(seen))
 					}
 					return operation, err
@@ -127,7 +127,7 @@ func TestDryOperationLeavesNothing(t *testing.T) {
 				t.Errorf("dry run: got the block %+v (%v)", b, err)
 			}
 		}
-		if listed := val(s.Blocks(ctx, 0))(t); len(listed) != 0 || ran != 2 {
+		if listed := val(s.Blocks().Blocks(ctx, 0))(t); len(listed) != 0 || ran != 2 {
 			t.Errorf("got %d blocks after %d runs", len(listed), ran)
 		}
 		wantJournal(t, s, 0)
@@ -148,7 +148,7 @@ func TestActorNoteIsTheDefaultNote(t *testing.T) {
 			must(t, errOf(s.RunOperation(ctx, actor, func(*store.Store) (journal.Operation, error) {
 				return journal.Operation{Kind: "x", Note: c.own}, nil
 			})))
-			rows := val(s.JournalPage(ctx, journal.Query{Limit: 1}))(t)
+			rows := val(s.Journal().JournalPage(ctx, journal.Query{Limit: 1}))(t)
 			if rows[0].Note != c.want {
 				t.Errorf("case %+v: got the note %q", c, rows[0].Note)
 			}
@@ -174,7 +174,7 @@ func TestConcurrentOperationsKeepTheHashChain(t *testing.T) {
 				for {
 					_, err := s.RunOperation(ctx, operatorWithKey(fmt.Sprintf("key-%04d", n)),
 						func(tx *store.Store) (journal.Operation, error) {
-							_, err := tx.AddBlock(
+							_, err := tx.Blocks().AddBlock(
 								ctx, store.Block{Kind: store.BlockUser, Value: shop.ID(1 + n).String()}, 0,
 							)
 							return journal.Operation{Kind: "block.add", Object: fmt.Sprintf("block:%d", n)}, err
@@ -202,7 +202,7 @@ func TestConcurrentOperationsKeepTheHashChain(t *testing.T) {
 			{journal.Query{Limit: 100, Kind: "block.remove"}, 0},
 			{journal.Query{Limit: 100, Since: closes * 2}, 0},
 		} {
-			rows, err := s.JournalPage(ctx, q.query)
+			rows, err := s.Journal().JournalPage(ctx, q.query)
 			if err != nil || len(rows) != q.rows {
 				t.Errorf("query %+v: got %d rows (%v), want %d", q.query, len(rows), err, q.rows)
 			}
@@ -213,7 +213,7 @@ func TestConcurrentOperationsKeepTheHashChain(t *testing.T) {
 // wantJournal verifies the hash chain in the database.
 func wantJournal(t *testing.T, s *store.Store, rows int64) {
 	t.Helper()
-	report, err := (&journal.Journal{Store: s}).VerifyJournal(kit.Context(t), "")
+	report, err := (&journal.Journal{Store: s.Journal()}).VerifyJournal(kit.Context(t), "")
 	if err != nil || !report.OK || report.Rows != rows {
 		t.Errorf("journal: %+v, %v; want a valid hash chain of %d rows", report, err, rows)
 	}

@@ -10,14 +10,18 @@ import (
 	"stampede/app/shop"
 )
 
+// Orders keeps the rows of orders. Payments, Refunds, Trades and Shipments change the states that money and parcels
+// decide. Each new state goes through changeState or end.
+type Orders struct{ *session }
+
 // Order reads one row. ErrNoRow: no such order.
-func (s *Store) Order(ctx context.Context, id shop.ID) (shop.Order, error) {
+func (s Orders) Order(ctx context.Context, id shop.ID) (shop.Order, error) {
 	found, err := s.OrdersByID(ctx, []shop.ID{id})
 	return firstRow("read order "+id.String(), found, err)
 }
 
 // OrdersByID reads the rows that exist, without duplicates.
-func (s *Store) OrdersByID(ctx context.Context, ids []shop.ID) ([]shop.Order, error) {
+func (s Orders) OrdersByID(ctx context.Context, ids []shop.ID) ([]shop.Order, error) {
 	out := make([]shop.Order, 0, len(ids))
 	for chunk := range sortedChunks(ids) {
 		rows, err := s.readOrders(ctx, "read orders by id", func(q *bun.SelectQuery) *bun.SelectQuery {
@@ -32,7 +36,7 @@ func (s *Store) OrdersByID(ctx context.Context, ids []shop.ID) ([]shop.Order, er
 }
 
 // OrdersOf returns one page of a user's orders, the newest first; more reports whether older orders exist.
-func (s *Store) OrdersOf(ctx context.Context, q shop.OrdersQuery) (page []shop.Order, more bool, err error) {
+func (s Orders) OrdersOf(ctx context.Context, q shop.OrdersQuery) (page []shop.Order, more bool, err error) {
 	// The ids come from the index alone, so that only the rows of the page are read. The index is not sorted by id:
 	// without the hint MySQL may scan backwards through all orders. SQLite ignores the hint; its index is sorted by id.
 	ids := s.db.NewSelect().Model((*orderRow)(nil)).Column("id").ForceIndex("orders_key").
@@ -46,7 +50,7 @@ func (s *Store) OrdersOf(ctx context.Context, q shop.OrdersQuery) (page []shop.O
 }
 
 // OrdersOfSale reads orders of a sale in the order of their ids, after the given id.
-func (s *Store) OrdersOfSale(ctx context.Context, sale, after shop.ID, limit int) ([]shop.Order, error) {
+func (s Orders) OrdersOfSale(ctx context.Context, sale, after shop.ID, limit int) ([]shop.Order, error) {
 	return s.readOrders(ctx, "read orders of sale "+sale.String(), func(q *bun.SelectQuery) *bun.SelectQuery {
 		// Without the hint MySQL reads each page from the beginning of the sale. SQLite ignores the hint.
 		return q.ForceIndex("orders_sale").Where("sale_id = ?", sale).Where("id > ?", after).Order("id").
@@ -56,7 +60,7 @@ func (s *Store) OrdersOfSale(ctx context.Context, sale, after shop.ID, limit int
 
 // Unpublished lists orders whose newest state has been unpublished since an instant before `before`, the oldest first.
 // It omits the orders of the partitions excluded. The instants are by the wall clock of the process that wrote the row.
-func (s *Store) Unpublished(ctx context.Context, before shop.Millis, limit int, excluded ...int) ([]shop.Order, error) {
+func (s Orders) Unpublished(ctx context.Context, before shop.Millis, limit int, excluded ...int) ([]shop.Order, error) {
 	return s.readOrders(ctx, "read unpublished orders", func(q *bun.SelectQuery) *bun.SelectQuery {
 		return outsidePartitions(excluded, q).Where("unpublished_since < ?", before).Order("unpublished_since").
 			Limit(int64(limit))
@@ -66,7 +70,7 @@ func (s *Store) Unpublished(ctx context.Context, before shop.Millis, limit int, 
 // Overdue lists pending orders with pay_by before the given instant, except the orders of the partitions excluded.
 // Orders without an opened trade come first. Within each group the oldest comes first. Orders that wait for an
 // unresponsive payment gateway therefore never displace other orders from the list.
-func (s *Store) Overdue(ctx context.Context, before shop.Millis, limit int, excluded ...int) ([]shop.Order, error) {
+func (s Orders) Overdue(ctx context.Context, before shop.Millis, limit int, excluded ...int) ([]shop.Order, error) {
 	return s.readOrders(ctx, "read overdue orders", func(q *bun.SelectQuery) *bun.SelectQuery {
 		// The literal state lets SQLite use its partial index.
 		return outsidePartitions(excluded, q).Where("state = 'pending'").Where("pay_by < ?", before).
@@ -82,7 +86,7 @@ func outsidePartitions(partitions []int, q *bun.SelectQuery) *bun.SelectQuery {
 	return q.Where("part NOT IN (?)", bun.List(partitions))
 }
 
-func (s *Store) readOrders(ctx context.Context, action string, narrow selection) ([]shop.Order, error) {
+func (s Orders) readOrders(ctx context.Context, action string, narrow selection) ([]shop.Order, error) {
 	var rows []orderRow
 	if err := narrow(s.db.NewSelect().Model(&rows)).Scan(ctx); err != nil {
 		return nil, wrap(action, err)

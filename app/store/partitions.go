@@ -13,6 +13,9 @@ import (
 	"stampede/migrations/sqllock"
 )
 
+// Partitions keeps the epochs, locks and marks of the partitions.
+type Partitions struct{ *session }
+
 // maxPartitions is far above any real use. It prevents a typing error in the configuration from creating tens of
 // thousands of streams.
 const maxPartitions = 1024
@@ -23,7 +26,7 @@ var ErrPartitions = errors.New("other number of partitions")
 
 // EnsurePartitions stores the number of partitions, 1–1024, at the first start, with one row for each. ErrPartitions:
 // the database has another number.
-func (s *Store) EnsurePartitions(ctx context.Context, n int) error {
+func (s Partitions) EnsurePartitions(ctx context.Context, n int) error {
 	if n < 1 || n > maxPartitions {
 		return fmt.Errorf("number of partitions: %d is not in 1–%d", n, maxPartitions)
 	}
@@ -42,7 +45,7 @@ func (s *Store) EnsurePartitions(ctx context.Context, n int) error {
 			return fmt.Errorf("%w: the database was created for %d, the configuration has %d; set STAMPEDE_PARTITIONS=%d",
 				ErrPartitions, stored, n, stored)
 		}
-		if err := s.addHistory(ctx, tx); err != nil {
+		if err := s.History().addHistory(ctx, tx); err != nil {
 			return err
 		}
 		var rows int
@@ -58,14 +61,14 @@ func (s *Store) EnsurePartitions(ctx context.Context, n int) error {
 	})
 }
 
-func (s *Store) addPartition(ctx context.Context, tx bun.Conn, partition int) error {
+func (s Partitions) addPartition(ctx context.Context, tx bun.Conn, partition int) error {
 	_, err := exec(ctx, tx, "INSERT INTO partitions (id, epoch) VALUES (?, ?) "+s.d.onDuplicate+" epoch = partitions.epoch",
 		partition, shop.FirstEpoch)
 	return err
 }
 
 // lockPartition reads the epoch and locks its row until the transaction ends. ErrNoRow: no such partition.
-func (s *Store) lockPartition(ctx context.Context, tx bun.Conn, partition int) (epoch int64, err error) {
+func (s Partitions) lockPartition(ctx context.Context, tx bun.Conn, partition int) (epoch int64, err error) {
 	err = tx.QueryRowContext(ctx, "SELECT epoch FROM partitions WHERE id = ?"+s.d.forUpdate, partition).Scan(&epoch)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = fmt.Errorf("partition %d: %w", partition, shop.ErrNoRow)
@@ -75,7 +78,7 @@ func (s *Store) lockPartition(ctx context.Context, tx bun.Conn, partition int) (
 
 // PartitionEpoch reads the epoch of a partition, and the highest seq of the orders of all its sales, including sales
 // that have left Redis. ErrNoRow: no such partition.
-func (s *Store) PartitionEpoch(ctx context.Context, partition int) (epoch, seq int64, err error) {
+func (s Partitions) PartitionEpoch(ctx context.Context, partition int) (epoch, seq int64, err error) {
 	err = s.db.QueryRowContext(ctx, "SELECT epoch, "+s.d.greatest+"(seq, (SELECT COALESCE(MAX(seq), 0) FROM sales"+
 		" WHERE part = partitions.id AND retired_at = 0 AND epoch > 0)) FROM partitions WHERE id = ?", partition).
 		Scan(&epoch, &seq)
@@ -84,7 +87,7 @@ func (s *Store) PartitionEpoch(ctx context.Context, partition int) (epoch, seq i
 
 // keepSeq stores the highest seq of a sale that leaves Redis in its partition. It locks the row of the partition first
 // and then the row of the sale, like all transactions. Both rows stay locked until the transaction ends.
-func (s *Store) keepSeq(ctx context.Context, tx bun.Conn, sale shop.ID) error {
+func (s Partitions) keepSeq(ctx context.Context, tx bun.Conn, sale shop.ID) error {
 	var part int
 	var seq int64
 	err := tx.QueryRowContext(ctx, "SELECT part FROM sales WHERE id = ?", sale).Scan(&part)
@@ -117,7 +120,7 @@ type lastOrderRow struct {
 
 // LastOrders returns, for each sale that Redis should have, the order with the highest seq in the database. Redis must
 // contain this order, because it was accepted in Redis before its row was written.
-func (s *Store) LastOrders(ctx context.Context, partition int) ([]shop.LastOrder, error) {
+func (s Partitions) LastOrders(ctx context.Context, partition int) ([]shop.LastOrder, error) {
 	var rows []lastOrderRow
 	err := s.db.NewRaw("SELECT o.id, o.sale_id, o.user_id FROM sales AS s JOIN orders AS o ON o.id = s.last_order"+
 		" WHERE s.part = ? AND s.retired_at = 0 AND s.epoch > 0", partition).Scan(ctx, &rows)
@@ -128,12 +131,14 @@ func (s *Store) LastOrders(ctx context.Context, partition int) ([]shop.LastOrder
 
 // AdvanceEpoch raises the epoch of the partition and of its loaded sales to 1 + the larger of the stored epoch and
 // `above`. After its commit, a transaction with the old epoch has already committed or matches no row.
-func (s *Store) AdvanceEpoch(ctx context.Context, partition int, above int64) (int64, error) {
+func (s Partitions) AdvanceEpoch(ctx context.Context, partition int, above int64) (int64, error) {
 	action := fmt.Sprintf("advance the epoch of partition %d", partition)
-	return inTx(ctx, s, action, func(tx bun.Conn) (int64, error) { return s.advanceEpoch(ctx, tx, partition, above) })
+	return inTx(ctx, s.session, action, func(tx bun.Conn) (int64, error) {
+		return s.advanceEpoch(ctx, tx, partition, above)
+	})
 }
 
-func (s *Store) advanceEpoch(ctx context.Context, tx bun.Conn, partition int, above int64) (next int64, err error) {
+func (s Partitions) advanceEpoch(ctx context.Context, tx bun.Conn, partition int, above int64) (next int64, err error) {
 	if err := s.addPartition(ctx, tx, partition); err != nil {
 		return 0, err
 	}
@@ -162,7 +167,7 @@ const lockMaxIdle = 10 * time.Second
 // LockPartition runs fn while no other process can recover the partition. It waits for the lock until ctx ends. When
 // the lock is lost, the context of fn ends. The process that takes the lock raises the epoch, so that later writes of
 // fn are rejected.
-func (s *Store) LockPartition(ctx context.Context, partition int, fn func(ctx context.Context) error) error {
+func (s Partitions) LockPartition(ctx context.Context, partition int, fn func(ctx context.Context) error) error {
 	if s.writer != nil { // SQLite: only one process
 		return s.lockInProcess(ctx, partition, fn)
 	}
@@ -178,7 +183,7 @@ func (s *Store) LockPartition(ctx context.Context, partition int, fn func(ctx co
 	return wrap(fmt.Sprintf("lock the recovery of partition %d", partition), err)
 }
 
-func (s *Store) lockInProcess(ctx context.Context, partition int, fn func(ctx context.Context) error) error {
+func (s Partitions) lockInProcess(ctx context.Context, partition int, fn func(ctx context.Context) error) error {
 	made, _ := s.recoveryLocks.LoadOrStore(partition, make(chan struct{}, 1))
 	turn := made.(chan struct{})
 	select {

@@ -13,6 +13,10 @@ import (
 	"stampede/app/shop"
 )
 
+// Payments keeps the trades that were opened at the gateway and the payments that it reported, and settles them with
+// their orders.
+type Payments struct{ *session }
+
 // paymentRow is the row of a payment.ReceivedPayment.
 type paymentRow struct {
 	bun.BaseModel `bun:"table:payments"`
@@ -38,13 +42,13 @@ func (r *paymentRow) received() payment.ReceivedPayment {
 // Receive returns the order (none for OutcomeUnknownOrder) and the outcome. A repeat changes nothing, unless the
 // earlier outcome was an anomaly. The row of the order is locked first, so that a concurrent call for the same trade
 // waits and finds the result.
-func (s *Store) Receive(
+func (s Payments) Receive(
 	ctx context.Context, t payment.Trade, now shop.Millis,
 ) (shop.Order, payment.Outcome, error) {
 	var out shop.Order
 	var outcome payment.Outcome
 	err := s.inTx(ctx, "receive the payment of order "+t.Order.String(), func(tx bun.Conn) error {
-		all, err := s.lockOrders(ctx, tx, []shop.ID{t.Order})
+		all, err := s.Orders().lockOrders(ctx, tx, []shop.ID{t.Order})
 		if err != nil {
 			return err
 		}
@@ -118,24 +122,24 @@ func repeatedOutcome(
 }
 
 // credit stores the payment in the order's row. A pending order becomes paid; an ended order keeps its state.
-func (s *Store) credit(ctx context.Context, tx bun.Conn, o *shop.Order, t payment.Trade, now shop.Millis) error {
+func (s Payments) credit(ctx context.Context, tx bun.Conn, o *shop.Order, t payment.Trade, now shop.Millis) error {
 	o.TradeNo, o.PaidAt = t.No, paidAt(t, now)
 	if o.State != shop.Pending {
 		return execMatching(ctx, tx, 1, "record a late payment",
 			"UPDATE orders SET trade_no = ?, paid_at = ?, "+keepChangedAt+" WHERE id = ? AND state = ?", o.TradeNo,
 			o.PaidAt, o.ID, o.State)
 	}
-	if err := s.changeState(ctx, tx, o, shop.Paid, "trade_no = ?, paid_at = ?", o.TradeNo, o.PaidAt); err != nil {
+	if err := s.Orders().changeState(ctx, tx, o, shop.Paid, "trade_no = ?, paid_at = ?", o.TradeNo, o.PaidAt); err != nil {
 		return err
 	}
 	if _, err := exec(ctx, tx, "UPDATE trades SET check_at = NULL WHERE order_id = ?", o.ID); err != nil {
 		return err
 	}
-	return s.addOutboxMessage(ctx, tx, o, now)
+	return s.Outbox().addOutboxMessage(ctx, tx, o, now)
 }
 
 // savePayment inserts the row of a trade. If fresh is false, it replaces the recorded anomaly.
-func (s *Store) savePayment(ctx context.Context, tx bun.Conn, fresh bool, row paymentRow) error {
+func (s Payments) savePayment(ctx context.Context, tx bun.Conn, fresh bool, row paymentRow) error {
 	if row.Outcome == payment.OutcomeLate {
 		row.UnsettledSince = &row.SeenAt
 	}
@@ -147,7 +151,7 @@ func (s *Store) savePayment(ctx context.Context, tx bun.Conn, fresh bool, row pa
 }
 
 // lockPayment reads and locks the row of a trade. ErrNoRow: the trade is new.
-func (s *Store) lockPayment(ctx context.Context, tx bun.Conn, tradeNo string) (paymentRow, error) {
+func (s Payments) lockPayment(ctx context.Context, tx bun.Conn, tradeNo string) (paymentRow, error) {
 	var row paymentRow
 	q := tx.NewSelect().Model(&row).Where("trade_no = ?", tradeNo)
 	return row, wrap("read the payment", s.locking(q).Scan(ctx))
@@ -163,7 +167,7 @@ const maxTradeDuration = 24 * time.Hour
 // OrdersOfDay lists ids of orders above `after`, in their order. It lists orders with a payment in [from, to), and
 // orders whose trade was open in this time, because their payment may be missing in the shop. An id may belong to no
 // order, because the gateway can report a payment for an unknown order.
-func (s *Store) OrdersOfDay(ctx context.Context, from, to shop.Millis, after shop.ID, limit int) ([]shop.ID, error) {
+func (s Payments) OrdersOfDay(ctx context.Context, from, to shop.Millis, after shop.ID, limit int) ([]shop.ID, error) {
 	var ids []shop.ID
 	err := s.db.NewRaw("SELECT order_id FROM payments WHERE paid_at >= ? AND paid_at < ? AND order_id > ?"+
 		" UNION SELECT order_id FROM trades WHERE opened_at >= ? AND opened_at < ? AND expires_at >= ? AND order_id > ?"+
@@ -172,7 +176,7 @@ func (s *Store) OrdersOfDay(ctx context.Context, from, to shop.Millis, after sho
 }
 
 // PaymentsOf reads the payments of the orders. For more than idsAtOnce orders, each part is sorted by trade number.
-func (s *Store) PaymentsOf(ctx context.Context, orders []shop.ID) ([]payment.ReceivedPayment, error) {
+func (s Payments) PaymentsOf(ctx context.Context, orders []shop.ID) ([]payment.ReceivedPayment, error) {
 	var out []payment.ReceivedPayment
 	for chunk := range slices.Chunk(orders, idsAtOnce) {
 		var rows []paymentRow

@@ -8,6 +8,9 @@ import (
 	"stampede/app/shop"
 )
 
+// OldOrders finds and deletes settled orders of sales that closed long ago.
+type OldOrders struct{ *session }
+
 // settledCondition matches orders that do not change without an operator or a late payment: the state is final, and no
 // trade is open, no payment unsettled, no refund running, no state unpublished, no posting unsent and no work of a
 // shipment due.
@@ -22,7 +25,7 @@ const settledCondition = "o.state IN ('finished', 'cancelled', 'expired', 'refus
 // prunable selects those of the orders that may be deleted (I1): they are settled and have not changed since `before`,
 // and their sales closed before this instant and have left Redis. No rebuild reads such orders, and none of their units
 // is held.
-func (s *Store) prunable(
+func (s OldOrders) prunable(
 	ctx context.Context, db bun.IDB, before shop.Millis, ids []shop.ID,
 ) (found []shop.ID, err error) {
 	err = db.NewRaw("SELECT o.id FROM orders AS o JOIN sales AS s ON s.id = o.sale_id WHERE o.id IN (?)"+
@@ -33,7 +36,7 @@ func (s *Store) prunable(
 
 // PrunableOrders checks the next orders with an id above `after`, at most limit of them, and returns those that may be
 // deleted. last is the id of the last order that it checked, or 0 at the end.
-func (s *Store) PrunableOrders(
+func (s OldOrders) PrunableOrders(
 	ctx context.Context, before shop.Millis, after shop.ID, limit int,
 ) (found []shop.Order, last shop.ID, err error) {
 	var ids []shop.ID
@@ -45,17 +48,17 @@ func (s *Store) PrunableOrders(
 	if ids, err = s.prunable(ctx, s.db, before, ids); err != nil || len(ids) == 0 {
 		return nil, last, wrap("list orders to delete", err)
 	}
-	found, err = s.OrdersByID(ctx, ids)
+	found, err = s.Orders().OrdersByID(ctx, ids)
 	return found, last, err
 }
 
 // PruneOrders deletes those of the orders that may be deleted, with their shipments, postings, trades and states, in
 // one transaction, and returns their number. It adds their sums to those of their sales, so that the sales balance at
 // each instant. Payments and refunds stay: a repeated notification of a payment does not count as new money.
-func (s *Store) PruneOrders(ctx context.Context, before shop.Millis, ids []shop.ID) (pruned int, err error) {
-	return inTx(ctx, s, "delete settled orders", func(tx bun.Conn) (int, error) {
+func (s OldOrders) PruneOrders(ctx context.Context, before shop.Millis, ids []shop.ID) (pruned int, err error) {
+	return inTx(ctx, s.session, "delete settled orders", func(tx bun.Conn) (int, error) {
 		// Check under the locks, because a late payment is entered under the lock of its order.
-		if _, err := s.lockOrders(ctx, tx, ids); err != nil {
+		if _, err := s.Orders().lockOrders(ctx, tx, ids); err != nil {
 			return 0, err
 		}
 		found, err := s.prunable(ctx, tx, before, ids)
@@ -79,7 +82,7 @@ type prunedSums struct {
 }
 
 // deleteOrders deletes locked orders, and adds their sums to those of their sales.
-func (s *Store) deleteOrders(ctx context.Context, tx bun.Conn, ids []shop.ID) error {
+func (s OldOrders) deleteOrders(ctx context.Context, tx bun.Conn, ids []shop.ID) error {
 	var sums []prunedSums
 	err := tx.NewRaw(`SELECT sale_id, COUNT(*) AS orders,
 		SUM(CASE WHEN state = 'finished' AND cancelled_at = 0 THEN qty ELSE 0 END) AS sold,

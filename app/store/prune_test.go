@@ -131,7 +131,8 @@ func TestOnlySettledOrdersOfOldSalesArePruned(t *testing.T) {
 		if outcome != payment.OutcomeLate {
 			t.Fatalf("payment of an expired order: got outcome %s", outcome)
 		}
-		unpublished, unposted, queried, unwritten, young, stuck := h.cancelled(sale), h.finished(sale), h.cancelled(sale),
+		unpublished, unposted, queried, unwritten, young, stuck := h.cancelled(sale), h.finished(sale),
+			h.cancelled(sale),
 			h.finished(sale), h.cancelled(sale), h.refunded(sale)
 		h.finished(h.sales[1]) // its sale is in Redis
 		h.finished(h.sales[2]) // its sale is young

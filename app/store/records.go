@@ -52,7 +52,7 @@ func readCategoryRecords(ctx context.Context, db bun.IDB, narrow selection) ([]C
 }
 
 // CategoryRecords lists all categories in display order.
-func (s *Store) CategoryRecords(ctx context.Context) ([]CategoryRecord, error) {
+func (s Catalogue) CategoryRecords(ctx context.Context) ([]CategoryRecord, error) {
 	found, err := readCategoryRecords(ctx, s.db, func(q *bun.SelectQuery) *bun.SelectQuery {
 		return q.Order("c.position", "c.id")
 	})
@@ -60,7 +60,7 @@ func (s *Store) CategoryRecords(ctx context.Context) ([]CategoryRecord, error) {
 }
 
 // LockCategory reads and locks a category until the operation ends. ErrNoRow: no such category.
-func (s *Store) LockCategory(ctx context.Context, id shop.ID) (c CategoryRecord, err error) {
+func (s Catalogue) LockCategory(ctx context.Context, id shop.ID) (c CategoryRecord, err error) {
 	action := "lock category " + id.String()
 	err = s.edit(ctx, action, func(tx bun.Conn) error {
 		if err := s.lockRow(ctx, tx, "categories", id); err != nil {
@@ -74,7 +74,7 @@ func (s *Store) LockCategory(ctx context.Context, id shop.ID) (c CategoryRecord,
 }
 
 // SaveCategory writes a category from LockCategory and raises its version.
-func (s *Store) SaveCategory(ctx context.Context, c *CategoryRecord) error {
+func (s Catalogue) SaveCategory(ctx context.Context, c *CategoryRecord) error {
 	return s.edit(ctx, "save category "+c.ID.String(), func(tx bun.Conn) error {
 		return execMatching(ctx, tx, 1, "save a category",
 			"UPDATE categories SET name = ?, position = ?, archived_at = ?, updated_at = ?, version = version + 1"+
@@ -85,7 +85,7 @@ func (s *Store) SaveCategory(ctx context.Context, c *CategoryRecord) error {
 
 // LockSlots returns the visible slots that overlap [from, to). It raises the version of the catalogue, so that no slot
 // changes, is added or removed until the operation ends.
-func (s *Store) LockSlots(ctx context.Context, from, to shop.Millis) (slots []shop.Slot, err error) {
+func (s Catalogue) LockSlots(ctx context.Context, from, to shop.Millis) (slots []shop.Slot, err error) {
 	err = s.edit(ctx, "lock slots", func(tx bun.Conn) error {
 		slots, err = readSlots(ctx, tx, where("hidden = 0 AND opens_at < ? AND closes_at > ?", to, from))
 		return err
@@ -94,7 +94,7 @@ func (s *Store) LockSlots(ctx context.Context, from, to shop.Millis) (slots []sh
 }
 
 // LockSlot reads a slot. No sale is added to it until the operation ends. ErrNoRow: no such slot.
-func (s *Store) LockSlot(ctx context.Context, id shop.ID) (slot shop.Slot, err error) {
+func (s Catalogue) LockSlot(ctx context.Context, id shop.ID) (slot shop.Slot, err error) {
 	action := "lock slot " + id.String()
 	err = s.edit(ctx, action, func(tx bun.Conn) error {
 		found, err := readSlots(ctx, tx, where("id = ?", id))
@@ -106,7 +106,7 @@ func (s *Store) LockSlot(ctx context.Context, id shop.ID) (slot shop.Slot, err e
 
 // RemoveSlot removes a slot without sales, and archives a slot that has only archived sales. It raises the version of
 // the catalogue, so that no sale is added meanwhile. WrongState: the slot has other sales, or does not exist.
-func (s *Store) RemoveSlot(ctx context.Context, id shop.ID) (archived bool, err error) {
+func (s Catalogue) RemoveSlot(ctx context.Context, id shop.ID) (archived bool, err error) {
 	action := "remove slot " + id.String()
 	err = s.edit(ctx, action, func(tx bun.Conn) error {
 		n, err := exec(ctx, tx, "INSERT INTO archived_slots (id, opens_at, closes_at, archived_at)"+
@@ -132,8 +132,8 @@ const salesAtOnce = 250
 // SaveSales writes the fields that operators can edit. A sale in Redis keeps its initial stock and cannot be archived
 // before its end. The UPDATE statement checks this, because a sale can be loaded during an operation. WrongState: a
 // sale was loaded, or has another version.
-func (s *Store) SaveSales(ctx context.Context, sales ...SaleRecord) error {
-	return s.edit(ctx, fmt.Sprintf("save %d sales", len(sales)), func(tx bun.Conn) error {
+func (s Sales) SaveSales(ctx context.Context, sales ...SaleRecord) error {
+	return s.Catalogue().edit(ctx, fmt.Sprintf("save %d sales", len(sales)), func(tx bun.Conn) error {
 		// All transactions lock rows of sales in the order of their ids.
 		edits := slices.Clone(sales)
 		slices.SortFunc(edits, func(a, b SaleRecord) int { return cmp.Compare(a.ID, b.ID) })
@@ -146,7 +146,7 @@ func (s *Store) SaveSales(ctx context.Context, sales ...SaleRecord) error {
 	})
 }
 
-func (s *Store) saveSales(ctx context.Context, tx bun.Conn, edits []SaleRecord) error {
+func (s Sales) saveSales(ctx context.Context, tx bun.Conn, edits []SaleRecord) error {
 	// limit_max keeps the highest former limit, because earlier orders within a former limit stay valid. This needs its
 	// own statement: an update from a table of values may assign its columns in any order.
 	_, err := exec(ctx, tx, "UPDATE sales SET limit_max = "+s.d.greatest+"(limit_max, buyer_limit) WHERE id IN (?)",

@@ -10,6 +10,9 @@ import (
 	"stampede/app/shop"
 )
 
+// Images keeps uploaded pictures.
+type Images struct{ *session }
+
 // ImageKind is the encoding of a picture, and the extension of its URL.
 type ImageKind string
 
@@ -32,7 +35,7 @@ func (i StoredImage) URL() string { return "/images/" + i.ID + "." + string(i.Ki
 
 // LockImages returns the ids of the existing pictures. RemoveUnusedImages does not remove these pictures until the
 // operation ends.
-func (s *Store) LockImages(ctx context.Context, ids []string) (known map[string]bool, err error) {
+func (s Images) LockImages(ctx context.Context, ids []string) (known map[string]bool, err error) {
 	err = s.inTx(ctx, "lock pictures", func(tx bun.Conn) error {
 		var found []string
 		err := tx.NewRaw("SELECT id FROM images WHERE id IN (?) ORDER BY id"+s.d.forUpdate, bun.List(ids)).
@@ -47,7 +50,7 @@ func (s *Store) LockImages(ctx context.Context, ids []string) (known map[string]
 }
 
 // RenewImages sets the age of the pictures to zero, so that RemoveUnusedImages keeps them.
-func (s *Store) RenewImages(ctx context.Context, ids []string) error {
+func (s Images) RenewImages(ctx context.Context, ids []string) error {
 	if len(ids) == 0 {
 		return nil
 	}
@@ -57,7 +60,7 @@ func (s *Store) RenewImages(ctx context.Context, ids []string) error {
 
 // SaveImage stores a picture. A picture with the same id has the same pixels, so only its age is reset: the new
 // uploader has the full time to use it.
-func (s *Store) SaveImage(ctx context.Context, image *StoredImage) error {
+func (s Images) SaveImage(ctx context.Context, image *StoredImage) error {
 	now := wallClock()
 	_, err := s.run(ctx, "save a picture", "INSERT INTO images (id, kind, width, height, large, small, created_at)"+
 		" VALUES (?, ?, ?, ?, ?, ?, ?) "+s.d.onDuplicate+" created_at = ?",
@@ -66,7 +69,7 @@ func (s *Store) SaveImage(ctx context.Context, image *StoredImage) error {
 }
 
 // ImageFile reads the large or the small form of a picture. ErrNoRow: no such picture.
-func (s *Store) ImageFile(
+func (s Images) ImageFile(
 	ctx context.Context, id string, kind ImageKind, small bool,
 ) (file []byte, err error) {
 	column := "large"
@@ -92,7 +95,7 @@ func (i oldImage) url() string { return StoredImage{ID: i.ID, Kind: i.Kind}.URL(
 // RemoveUnusedImages removes pictures that were stored before the given instant and that no product shows, archived or
 // not, also not in a description. It uses one transaction per picture and returns the number of removed pictures. The
 // next run continues after an error.
-func (s *Store) RemoveUnusedImages(ctx context.Context, before shop.Millis) (removed int, err error) {
+func (s Images) RemoveUnusedImages(ctx context.Context, before shop.Millis) (removed int, err error) {
 	for last := ""; ; {
 		chunk, err := s.oldImages(ctx, last, before)
 		if err != nil || len(chunk) == 0 {
@@ -119,14 +122,14 @@ func (s *Store) RemoveUnusedImages(ctx context.Context, before shop.Millis) (rem
 }
 
 // oldImages returns the next pictures with an id above last that were stored before the given instant.
-func (s *Store) oldImages(ctx context.Context, last string, before shop.Millis) (chunk []oldImage, err error) {
+func (s Images) oldImages(ctx context.Context, last string, before shop.Millis) (chunk []oldImage, err error) {
 	err = s.db.NewSelect().TableExpr("images").Column("id", "kind").Where("id > ?", last).
 		Where("created_at < ?", before).Order("id").Limit(imagesAtOnce).Scan(ctx, &chunk)
 	return chunk, err
 }
 
 // shownURLs returns the URLs of the pictures that products show.
-func (s *Store) shownURLs(ctx context.Context, images []oldImage) (map[string]bool, error) {
+func (s Images) shownURLs(ctx context.Context, images []oldImage) (map[string]bool, error) {
 	var urls []string
 	err := s.db.NewSelect().TableExpr("product_images").Distinct().Column("url").
 		Where("url IN (?)", bun.List(convert(images, func(i *oldImage) string { return i.url() }))).Scan(ctx, &urls)
@@ -140,8 +143,8 @@ func (s *Store) shownURLs(ctx context.Context, images []oldImage) (map[string]bo
 // removeUnusedImage removes a picture if it is still old and unused, and reports whether it did. It locks the row of
 // the picture first. An operation that adds the picture to a product holds the same lock until its commit, so the
 // DELETE sees that commit.
-func (s *Store) removeUnusedImage(ctx context.Context, image oldImage, before shop.Millis) (bool, error) {
-	return inTx(ctx, s, "remove picture "+image.ID, func(tx bun.Conn) (bool, error) {
+func (s Images) removeUnusedImage(ctx context.Context, image oldImage, before shop.Millis) (bool, error) {
+	return inTx(ctx, s.session, "remove picture "+image.ID, func(tx bun.Conn) (bool, error) {
 		var locked string
 		err := tx.QueryRowContext(ctx, "SELECT id FROM images WHERE id = ?"+s.d.forUpdate, image.ID).Scan(&locked)
 		if errors.Is(err, sql.ErrNoRows) {

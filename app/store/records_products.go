@@ -65,7 +65,7 @@ func readProductRecords(
 }
 
 // ProductRecords returns one page of products, the newest first, and whether more follow.
-func (s *Store) ProductRecords(
+func (s Catalogue) ProductRecords(
 	ctx context.Context, q ProductsQuery,
 ) ([]ProductRecord, bool, error) {
 	found, err := readProductRecords(ctx, s.db, allTexts, func(sel *bun.SelectQuery) *bun.SelectQuery {
@@ -85,14 +85,14 @@ func (s *Store) ProductRecords(
 }
 
 // ProductRecord reads one product. ErrNoRow: no such product.
-func (s *Store) ProductRecord(ctx context.Context, id shop.ID) (ProductRecord, error) {
+func (s Catalogue) ProductRecord(ctx context.Context, id shop.ID) (ProductRecord, error) {
 	found, err := readProductRecords(ctx, s.db, allTexts, where("p.id = ?", id))
 	action := "read product " + id.String()
 	return firstRow(action, found, wrap(action, err))
 }
 
 // LockProduct is ProductRecord with a lock until the operation ends.
-func (s *Store) LockProduct(ctx context.Context, id shop.ID) (p ProductRecord, err error) {
+func (s Catalogue) LockProduct(ctx context.Context, id shop.ID) (p ProductRecord, err error) {
 	action := "lock product " + id.String()
 	err = s.edit(ctx, action, func(tx bun.Conn) error {
 		if err := s.lockRow(ctx, tx, "products", id); err != nil {
@@ -106,14 +106,14 @@ func (s *Store) LockProduct(ctx context.Context, id shop.ID) (p ProductRecord, e
 }
 
 // lockRow locks a row until the transaction ends. ErrNoRow: no such row.
-func (s *Store) lockRow(ctx context.Context, tx bun.Conn, table string, id shop.ID) error {
+func (s *session) lockRow(ctx context.Context, tx bun.Conn, table string, id shop.ID) error {
 	var locked shop.ID
 	return tx.QueryRowContext(ctx, "SELECT id FROM "+table+" WHERE id = ?"+s.d.forUpdate, id).Scan(&locked)
 }
 
 // SaveProduct writes a product from LockProduct and raises its version. p.Version is the current version of the row.
 // It does not write pictures and texts: they have their own tables, and most edits keep them.
-func (s *Store) SaveProduct(ctx context.Context, p *ProductRecord) error {
+func (s Catalogue) SaveProduct(ctx context.Context, p *ProductRecord) error {
 	return s.edit(ctx, "save product "+p.ID.String(), func(tx bun.Conn) error {
 		return execMatching(ctx, tx, 1, "save a product",
 			"UPDATE products SET name = ?, category_id = ?, list_price_fen = ?, ships = ?, description = ?, rules = ?,"+
@@ -124,7 +124,7 @@ func (s *Store) SaveProduct(ctx context.Context, p *ProductRecord) error {
 }
 
 // SaveProductImages replaces the pictures of a product.
-func (s *Store) SaveProductImages(ctx context.Context, product shop.ID, images []shop.Image) error {
+func (s Catalogue) SaveProductImages(ctx context.Context, product shop.ID, images []shop.Image) error {
 	return s.edit(ctx, "save the pictures of product "+product.String(), func(tx bun.Conn) error {
 		if _, err := exec(ctx, tx, "DELETE FROM product_images WHERE product_id = ?", product); err != nil {
 			return err
@@ -138,7 +138,7 @@ func (s *Store) SaveProductImages(ctx context.Context, product shop.ID, images [
 }
 
 // ProductsByID reads the products that exist, in no particular order.
-func (s *Store) ProductsByID(ctx context.Context, ids []shop.ID) ([]ProductRecord, error) {
+func (s Catalogue) ProductsByID(ctx context.Context, ids []shop.ID) ([]ProductRecord, error) {
 	return byIDs(ids, func(chunk []shop.ID) ([]ProductRecord, error) {
 		found, err := readProductRecords(ctx, s.db, allTexts, where("p.id IN (?)", bun.List(chunk)))
 		return found, wrap("read products", err)
@@ -147,7 +147,7 @@ func (s *Store) ProductsByID(ctx context.Context, ids []shop.ID) ([]ProductRecor
 
 // ProductsByName reads the products with one of the names that are not archived, in no particular order. The collation
 // of the database decides equality.
-func (s *Store) ProductsByName(ctx context.Context, names []string) ([]ProductRecord, error) {
+func (s Catalogue) ProductsByName(ctx context.Context, names []string) ([]ProductRecord, error) {
 	return byIDs(names, func(chunk []string) ([]ProductRecord, error) {
 		named := where("p.name IN (?) AND p.archived_at = 0", bun.List(chunk))
 		found, err := readProductRecords(ctx, s.db, allTexts, named)

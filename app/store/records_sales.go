@@ -98,7 +98,7 @@ func readSaleRecords(ctx context.Context, db bun.IDB, narrow selection) ([]SaleR
 }
 
 // SaleRecords returns one page of sales, sorted by their opening, the latest first, and whether more follow.
-func (s *Store) SaleRecords(ctx context.Context, q SalesQuery) ([]SaleRecord, bool, error) {
+func (s Sales) SaleRecords(ctx context.Context, q SalesQuery) ([]SaleRecord, bool, error) {
 	found, err := readSaleRecords(ctx, s.db, func(sel *bun.SelectQuery) *bun.SelectQuery {
 		if q.Archived {
 			sel = sel.Where("s.archived_at > 0")
@@ -126,16 +126,16 @@ func (s *Store) SaleRecords(ctx context.Context, q SalesQuery) ([]SaleRecord, bo
 }
 
 // SaleRecord reads one sale. ErrNoRow: no such sale.
-func (s *Store) SaleRecord(ctx context.Context, id shop.ID) (SaleRecord, error) {
+func (s Sales) SaleRecord(ctx context.Context, id shop.ID) (SaleRecord, error) {
 	action := "read sale " + id.String()
 	found, err := readSaleRecords(ctx, s.db, where("s.id = ?", id))
 	return firstRow(action, found, wrap(action, err))
 }
 
 // LockSale reads and locks a sale until the operation ends. ErrNoRow: no such sale.
-func (s *Store) LockSale(ctx context.Context, id shop.ID) (record SaleRecord, err error) {
+func (s Sales) LockSale(ctx context.Context, id shop.ID) (record SaleRecord, err error) {
 	action := "lock sale " + id.String()
-	err = s.edit(ctx, action, func(tx bun.Conn) error {
+	err = s.Catalogue().edit(ctx, action, func(tx bun.Conn) error {
 		if err := s.lockRow(ctx, tx, "sales", id); err != nil {
 			return withLockedSale(err, id)
 		}
@@ -148,7 +148,7 @@ func (s *Store) LockSale(ctx context.Context, id shop.ID) (record SaleRecord, er
 
 // EmptiestPartition returns the partition with the fewest sales of a slot. If several partitions have the fewest, it
 // returns the lowest number. total is the number of partitions.
-func (s *Store) EmptiestPartition(ctx context.Context, slot shop.ID) (partition, total int, err error) {
+func (s Sales) EmptiestPartition(ctx context.Context, slot shop.ID) (partition, total int, err error) {
 	db := s.db
 	partitions, err := numberSetting(ctx, db, settingPartitions)
 	if err != nil {
@@ -172,7 +172,7 @@ func (s *Store) EmptiestPartition(ctx context.Context, slot shop.ID) (partition,
 }
 
 // SalesByID reads the sales that exist, in no particular order.
-func (s *Store) SalesByID(ctx context.Context, ids []shop.ID) ([]SaleRecord, error) {
+func (s Sales) SalesByID(ctx context.Context, ids []shop.ID) ([]SaleRecord, error) {
 	return byIDs(ids, func(chunk []shop.ID) ([]SaleRecord, error) {
 		found, err := readSaleRecords(ctx, s.db, where("s.id IN (?)", bun.List(chunk)))
 		return found, wrap("read sales", err)

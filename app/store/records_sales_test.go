@@ -25,7 +25,7 @@ func newSaleDraft(
 ) (shop.Slot, store.ProductRecord, backoffice.SaleDraft) {
 	t.Helper()
 	ctx := kit.Context(t)
-	must(t, s.EnsurePartitions(ctx, 3))
+	must(t, s.Partitions().EnsurePartitions(ctx, 3))
 	slot, err := d.CreateSlot(ctx, operator(),
 		backoffice.SlotDraft{OpensAt: noon + 60*minute, ClosesAt: noon + 180*minute})
 	must(t, err)
@@ -119,7 +119,7 @@ func TestInvalidSalesAreRejected(t *testing.T) {
 		!strings.Contains(err.Error(), "in the past") {
 		t.Errorf("a sale in an ended slot: got error %v, want BadRequest", err)
 	}
-	if found, _, err := d.Store.SaleRecords(
+	if found, _, err := d.Store.Sales().SaleRecords(
 		ctx, store.SalesQuery{Page: 1, Size: 9},
 	); err != nil || len(found) != 0 {
 		t.Errorf("after the rejected drafts: got sales %v (%v), want none", found, err)
@@ -145,7 +145,7 @@ func TestEditableFieldsDependOnThePhase(t *testing.T) {
 		}
 		wantCode(t, "an old version",
 			errOf(d.EditSale(ctx, operator(), sale.ID, backoffice.SaleEdit{Version: 1})), shop.Conflict)
-		must(t, s.MarkLoaded(ctx, sale.ID, 1, 2))
+		must(t, s.Sales().MarkLoaded(ctx, sale.ID, 1, 2))
 		wantRejected := func(when, want string, edit backoffice.SaleEdit) {
 			t.Helper()
 			edit.Version = sale.Version
@@ -192,7 +192,7 @@ func TestStockEditAndLoadExcludeEachOther(t *testing.T) {
 			var loaded, edited atomic.Bool
 			var g errgroup.Group
 			g.Go(func() error {
-				err := s.MarkLoaded(ctx, sale.ID, 1, 1)
+				err := s.Sales().MarkLoaded(ctx, sale.ID, 1, 1)
 				loaded.Store(err == nil)
 				if errors.Is(err, shop.ErrStaleEpoch) {
 					return nil
@@ -225,11 +225,11 @@ func TestArchivedSaleIsHiddenUntilRestored(t *testing.T) {
 		yes, no, limit := true, false, 1
 		sale, err = d.EditSale(ctx, operator(), sale.ID, backoffice.SaleEdit{Version: 1, Archived: &yes})
 		must(t, err)
-		if sales, err := s.SalesOfSlot(ctx, slot.ID); err != nil || len(sales) != 0 {
+		if sales, err := s.Sales().SalesOfSlot(ctx, slot.ID); err != nil || len(sales) != 0 {
 			t.Errorf("got visible sales %v (%v), want none", sales, err)
 		}
-		wantErr(t, "read the archived row", errOf(s.Sale(ctx, sale.ID)), shop.ErrNoRow)
-		wantErr(t, "load the archived sale", s.MarkLoaded(ctx, sale.ID, 1, sale.Version), shop.ErrStaleEpoch)
+		wantErr(t, "read the archived row", errOf(s.Sales().Sale(ctx, sale.ID)), shop.ErrNoRow)
+		wantErr(t, "load the archived sale", s.Sales().MarkLoaded(ctx, sale.ID, 1, sale.Version), shop.ErrStaleEpoch)
 		if slots, err := d.SlotCalendar(ctx, slot.OpensAt, slot.ClosesAt); err != nil || slots[0].Sales != 0 {
 			t.Errorf("got the calendar %v (%v), want no sale in it", slots, err)
 		}
@@ -238,7 +238,7 @@ func TestArchivedSaleIsHiddenUntilRestored(t *testing.T) {
 			t.Errorf("edit of an archived sale: got error %v, want WrongState", err)
 		}
 		must(t, errOf(d.EditSale(ctx, operator(), sale.ID, backoffice.SaleEdit{Version: 2, Archived: &no})))
-		if _, err := s.Sale(ctx, sale.ID); err != nil {
+		if _, err := s.Sales().Sale(ctx, sale.ID); err != nil {
 			t.Error(err)
 		}
 	})
@@ -252,21 +252,21 @@ func TestRemovedSlotKeepsItsArchivedSales(t *testing.T) {
 		slot, _, draft := newSaleDraft(t, s, d)
 		sale, err := d.CreateSale(ctx, operator(), draft)
 		must(t, err)
-		wantCode(t, "the store removes a slot with a sale", errOf(s.RemoveSlot(ctx, slot.ID)), shop.WrongState)
+		wantCode(t, "the store removes a slot with a sale", errOf(s.Catalogue().RemoveSlot(ctx, slot.ID)), shop.WrongState)
 		wantCode(t, "a slot with a sale is removed",
 			errOf(d.RemoveSlot(ctx, operator(), slot.ID)), shop.WrongState)
 		yes, no := true, false
 		sale, err = d.EditSale(ctx, operator(), sale.ID, backoffice.SaleEdit{Version: 1, Archived: &yes})
 		must(t, err)
 		must(t, errOf(d.RemoveSlot(ctx, dryRun(operator()), slot.ID)))
-		if slots, err := s.Slots(ctx, slot.OpensAt, slot.ClosesAt); err != nil || len(slots) != 1 {
+		if slots, err := s.Catalogue().Slots(ctx, slot.OpensAt, slot.ClosesAt); err != nil || len(slots) != 1 {
 			t.Errorf("after a dry run: got slots %v (%v), want one", slots, err)
 		}
 		must(t, errOf(d.RemoveSlot(ctx, operator(), slot.ID)))
-		if slots, err := s.Slots(ctx, slot.OpensAt, slot.ClosesAt); err != nil || len(slots) != 0 {
+		if slots, err := s.Catalogue().Slots(ctx, slot.OpensAt, slot.ClosesAt); err != nil || len(slots) != 0 {
 			t.Errorf("got the calendar %v (%v), want no sale in it", slots, err)
 		}
-		wantErr(t, "read the archived row", errOf(s.Slot(ctx, slot.ID)), shop.ErrNoRow)
+		wantErr(t, "read the archived row", errOf(s.Catalogue().Slot(ctx, slot.ID)), shop.ErrNoRow)
 		wantCode(t, "the slot is removed again", errOf(d.RemoveSlot(ctx, operator(), slot.ID)), shop.NotFound)
 		wantCode(t, "a sale is added to the removed slot", errOf(d.CreateSale(ctx, operator(), draft)), shop.BadRequest)
 		read, err := d.SaleRecord(ctx, sale.ID)
@@ -285,7 +285,7 @@ func TestRemovedSlotKeepsItsArchivedSales(t *testing.T) {
 		if err != nil || copied.Slot.ID != next.ID || copied.ArchivedAt != 0 {
 			t.Errorf("CopySale: got %+v (%v), want an unarchived sale in the new slot", copied, err)
 		}
-		rows, err := s.JournalFrom(ctx, 1, 100)
+		rows, err := s.Journal().JournalFrom(ctx, 1, 100)
 		must(t, err)
 		if !slices.ContainsFunc(rows, func(e journal.Entry) bool { return e.Kind == "slot.archive" }) {
 			t.Error("the journal has no row for the archived sale")

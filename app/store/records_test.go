@@ -54,7 +54,7 @@ func code(err error) shop.Code {
 // countJournal counts the rows of the journal.
 func countJournal(t *testing.T, s *store.Store) int {
 	t.Helper()
-	rows := val(s.JournalFrom(kit.Context(t), 1, 1000))(t)
+	rows := val(s.Journal().JournalFrom(kit.Context(t), 1, 1000))(t)
 	return len(rows)
 }
 
@@ -64,7 +64,7 @@ func picture(t *testing.T, s *store.Store, letter string) string {
 		ID: strings.Repeat(letter, 64), Kind: store.ImageJPEG, Width: 3, Height: 2, Large: []byte("large"),
 		Small: []byte("small"),
 	}
-	must(t, s.SaveImage(kit.Context(t), &image))
+	must(t, s.Images().SaveImage(kit.Context(t), &image))
 	return "/images/" + image.ID + ".jpg"
 }
 
@@ -122,7 +122,7 @@ func TestProductChangesAreVersionedAndJournalled(t *testing.T) {
 		if gone.ArchivedAt != noon {
 			t.Errorf("got the product %+v, want it archived at %v", gone, noon)
 		}
-		if listed, _, err := s.Products(ctx, 0, 1, 10); err != nil || len(listed) != 0 {
+		if listed, _, err := s.Catalogue().Products(ctx, 0, 1, 10); err != nil || len(listed) != 0 {
 			t.Errorf("after archiving: got the products %v (%v), want none", listed, err)
 		}
 		if old, _, err := d.ProductRecords(
@@ -143,7 +143,7 @@ func TestProductChangesAreVersionedAndJournalled(t *testing.T) {
 		if n := countJournal(t, s); n != 6 {
 			t.Errorf("got %d journal rows, want 6", n)
 		}
-		report, err := (&journal.Journal{Store: s}).VerifyJournal(ctx, "")
+		report, err := (&journal.Journal{Store: s.Journal()}).VerifyJournal(ctx, "")
 		if err != nil || !report.OK {
 			t.Errorf("VerifyJournal: got %+v (%v), want OK", report, err)
 		}
@@ -172,7 +172,7 @@ func TestDryRunsLeaveNothing(t *testing.T) {
 		if slots, err := d.SlotCalendar(ctx, noon, noon+1); err != nil || len(slots) != 1 || slots[0].ID != made.ID {
 			t.Errorf("got slots %v (%v), want only the created slot", slots, err)
 		}
-		rows, err := s.JournalFrom(ctx, 1, 10)
+		rows, err := s.Journal().JournalFrom(ctx, 1, 10)
 		if err != nil || len(rows) != 1 || rows[0].Kind != "slot.create" || rows[0].Note != actor.Note {
 			t.Errorf("got journal rows %+v (%v), want one row with the note", rows, err)
 		}
@@ -282,7 +282,7 @@ func TestCategoriesHaveUniqueNamesAndVersions(t *testing.T) {
 			t,
 			errOf(d.EditCategory(ctx, operator(), tea.ID, backoffice.CategoryEdit{Version: 1, Archived: &yes})),
 		)
-		if shown, err := s.Categories(ctx); err != nil || len(shown) != 1 {
+		if shown, err := s.Catalogue().Categories(ctx); err != nil || len(shown) != 1 {
 			t.Errorf("got visible categories %v (%v), want 1", shown, err)
 		}
 		_, err = d.CreateProduct(ctx, operator(), backoffice.ProductDraft{Name: "Pot", CategoryID: tea.ID})
@@ -409,7 +409,7 @@ func TestPictureIsStoredOnce(t *testing.T) {
 		var g errgroup.Group
 		for range 4 {
 			g.Go(func() error {
-				return s.SaveImage(ctx, &store.StoredImage{
+				return s.Images().SaveImage(ctx, &store.StoredImage{
 					ID: strings.Repeat("c", 64), Kind: store.ImagePNG, Width: 1, Height: 1,
 					Large: []byte{0, 1, 0xff}, Small: []byte{2},
 				})
@@ -417,17 +417,17 @@ func TestPictureIsStoredOnce(t *testing.T) {
 		}
 		must(t, g.Wait())
 		for small, want := range map[bool]string{false: "\x00\x01\xff", true: "\x02"} {
-			if got, err := s.ImageFile(ctx, strings.Repeat("c", 64), store.ImagePNG, small); err != nil ||
+			if got, err := s.Images().ImageFile(ctx, strings.Repeat("c", 64), store.ImagePNG, small); err != nil ||
 				string(got) != want {
 				t.Errorf("picture with small=%v: got %q (%v)", small, got, err)
 			}
 		}
 		for _, id := range []string{strings.Repeat("d", 64), "", "' OR 1=1 --"} {
-			wantErr(t, fmt.Sprintf("%q", id), errOf(s.ImageFile(ctx, id, store.ImagePNG, false)), shop.ErrNoRow)
+			wantErr(t, fmt.Sprintf("%q", id), errOf(s.Images().ImageFile(ctx, id, store.ImagePNG, false)), shop.ErrNoRow)
 		}
 		wantErr(t, "under another kind",
-			errOf(s.ImageFile(ctx, strings.Repeat("c", 64), store.ImageJPEG, false)), shop.ErrNoRow)
-		known, err := s.LockImages(ctx, []string{strings.Repeat("c", 64), strings.Repeat("d", 64)})
+			errOf(s.Images().ImageFile(ctx, strings.Repeat("c", 64), store.ImageJPEG, false)), shop.ErrNoRow)
+		known, err := s.Images().LockImages(ctx, []string{strings.Repeat("c", 64), strings.Repeat("d", 64)})
 		if err != nil || len(known) != 1 {
 			t.Errorf("got known pictures %v (%v), want 1", known, err)
 		}

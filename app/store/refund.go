@@ -13,13 +13,16 @@ import (
 	"stampede/app/shop"
 )
 
+// Refunds keeps refunds and the states of their orders.
+type Refunds struct{ *session }
+
 // BeginRefund changes an order in one of the given states to refunding and enters its refund, in one transaction. A
 // repeat returns the order. ErrNoRow: no such order, or it is in another state. A paid or shipped order keeps its
 // units; an ended order with a late payment has no units.
-func (s *Store) BeginRefund(
+func (s Refunds) BeginRefund(
 	ctx context.Context, order shop.ID, from []shop.OrderState, reason string, now shop.Millis,
 ) (shop.Order, error) {
-	return inTx(ctx, s, "begin the refund of order "+order.String(), func(tx bun.Conn) (shop.Order, error) {
+	return inTx(ctx, s.session, "begin the refund of order "+order.String(), func(tx bun.Conn) (shop.Order, error) {
 		return s.beginRefund(ctx, tx, refundRow{
 			Order: order, Request: payment.RefundNumber(order), Reason: reason, RequestedAt: now, DecidedAt: now,
 		}, from)
@@ -32,8 +35,10 @@ var refundable = []shop.OrderState{shop.Paid, shop.Shipped}
 
 // beginRefund enters the given refund and copies its reason to the order. If the buyer has requested a refund,
 // beginRefund opens the requested refund and keeps its requester, time and reason.
-func (s *Store) beginRefund(ctx context.Context, tx bun.Conn, r refundRow, from []shop.OrderState) (shop.Order, error) {
-	o, err := s.lockOrder(ctx, tx, r.Order)
+func (s Refunds) beginRefund(
+	ctx context.Context, tx bun.Conn, r refundRow, from []shop.OrderState,
+) (shop.Order, error) {
+	o, err := s.Orders().lockOrder(ctx, tx, r.Order)
 	if err != nil {
 		return o, err
 	}
@@ -57,7 +62,7 @@ func (s *Store) beginRefund(ctx context.Context, tx bun.Conn, r refundRow, from 
 		return o, err
 	}
 	if ended.At > 0 { // the row no longer shows whether the order was cancelled or expired
-		if err := s.keepSteps(ctx, tx, o.ID, ended); err != nil {
+		if err := s.Orders().keepSteps(ctx, tx, o.ID, ended); err != nil {
 			return o, err
 		}
 	}
@@ -67,16 +72,16 @@ func (s *Store) beginRefund(ctx context.Context, tx bun.Conn, r refundRow, from 
 
 // RequestRefund enters the refund request of the buyer of a paid or shipped order, and sets the order's reason. It
 // returns the resulting row, changed or not. ErrNoRow: no such order of this user.
-func (s *Store) RequestRefund(ctx context.Context, request payment.BuyerRefundRequest) (shop.Order, error) {
-	return inTx(ctx, s, "request the refund of order "+request.Order.String(), func(tx bun.Conn) (shop.Order, error) {
+func (s Refunds) RequestRefund(ctx context.Context, request payment.BuyerRefundRequest) (shop.Order, error) {
+	return inTx(ctx, s.session, "request the refund of order "+request.Order.String(), func(tx bun.Conn) (shop.Order, error) {
 		return s.requestRefund(ctx, tx, request)
 	})
 }
 
-func (s *Store) requestRefund(
+func (s Refunds) requestRefund(
 	ctx context.Context, tx bun.Conn, request payment.BuyerRefundRequest,
 ) (shop.Order, error) {
-	o, err := s.lockOrderOf(ctx, tx, request.Order, request.User)
+	o, err := s.Orders().lockOrderOf(ctx, tx, request.Order, request.User)
 	if err != nil {
 		return o, err
 	}
@@ -96,8 +101,8 @@ func (s *Store) requestRefund(
 
 // DecideRefund changes a paid or shipped order to refunding, or declines the requested refund. A repeat returns the
 // order unchanged. ErrNoRow: the order is in another state, or there is no request to decline.
-func (s *Store) DecideRefund(ctx context.Context, d payment.RefundDecision) (shop.Order, error) {
-	return inTx(ctx, s, "decide on the refund of order "+d.Order.String(), func(tx bun.Conn) (shop.Order, error) {
+func (s Refunds) DecideRefund(ctx context.Context, d payment.RefundDecision) (shop.Order, error) {
+	return inTx(ctx, s.session, "decide on the refund of order "+d.Order.String(), func(tx bun.Conn) (shop.Order, error) {
 		if !d.Approved {
 			return s.declineRefund(ctx, tx, d)
 		}
@@ -108,8 +113,8 @@ func (s *Store) DecideRefund(ctx context.Context, d payment.RefundDecision) (sho
 	})
 }
 
-func (s *Store) declineRefund(ctx context.Context, tx bun.Conn, d payment.RefundDecision) (shop.Order, error) {
-	o, err := s.lockOrder(ctx, tx, d.Order)
+func (s Refunds) declineRefund(ctx context.Context, tx bun.Conn, d payment.RefundDecision) (shop.Order, error) {
+	o, err := s.Orders().lockOrder(ctx, tx, d.Order)
 	if err != nil {
 		return o, err
 	}
@@ -160,7 +165,7 @@ func (r *refundRow) refund() payment.Refund {
 }
 
 // lockRefund reads the refund of an order, if it exists, and locks it until the transaction ends.
-func (s *Store) lockRefund(ctx context.Context, tx bun.Conn, order shop.ID) (row refundRow, known bool, err error) {
+func (s Refunds) lockRefund(ctx context.Context, tx bun.Conn, order shop.ID) (row refundRow, known bool, err error) {
 	q := tx.NewSelect().Model(&row).Where("order_id = ?", order)
 	err = s.locking(q).Scan(ctx)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -171,9 +176,9 @@ func (s *Store) lockRefund(ctx context.Context, tx bun.Conn, order shop.ID) (row
 
 // replaceRefund replaces the locked refund `before` if known is set, otherwise it inserts the first refund of the order.
 // It keeps the steps of a declined request.
-func (s *Store) replaceRefund(ctx context.Context, tx bun.Conn, before *refundRow, known bool, r *refundRow) error {
+func (s Refunds) replaceRefund(ctx context.Context, tx bun.Conn, before *refundRow, known bool, r *refundRow) error {
 	if known && before.State == payment.RefundDeclined {
-		if err := s.keepSteps(ctx, tx, r.Order, before.steps(before.RequestedBy)...); err != nil {
+		if err := s.Orders().keepSteps(ctx, tx, r.Order, before.steps(before.RequestedBy)...); err != nil {
 			return err
 		}
 	}
@@ -186,17 +191,17 @@ func (s *Store) replaceRefund(ctx context.Context, tx bun.Conn, before *refundRo
 
 // setState changes a locked order to another state with the same units, or changes only its reason. The order becomes
 // unpublished.
-func (s *Store) setState(ctx context.Context, tx bun.Conn, o *shop.Order, to shop.OrderState) error {
-	return s.changeState(ctx, tx, o, to, "reason = ?", o.Reason)
+func (s Refunds) setState(ctx context.Context, tx bun.Conn, o *shop.Order, to shop.OrderState) error {
+	return s.Orders().changeState(ctx, tx, o, to, "reason = ?", o.Reason)
 }
 
 // ClaimRefunds claims open refunds that are due and counts an attempt for each. A refund is due again after
 // RefundPause, unless it is finished or stuck by then.
-func (s *Store) ClaimRefunds(ctx context.Context, now shop.Millis, limit int) ([]payment.Refund, error) {
+func (s Refunds) ClaimRefunds(ctx context.Context, now shop.Millis, limit int) ([]payment.Refund, error) {
 	due := func(db bun.IDB, rows *[]refundRow) *bun.SelectQuery {
 		return db.NewSelect().Model(rows).Where("next_at <= ?", now).Order("next_at", "order_id").Limit(int64(limit))
 	}
-	rows, err := claimDue(ctx, s, "claim refunds", due, func(tx bun.Conn, rows []refundRow) error {
+	rows, err := claimDue(ctx, s.session, "claim refunds", due, func(tx bun.Conn, rows []refundRow) error {
 		for i := range rows {
 			r := &rows[i]
 			r.Attempts++
@@ -214,7 +219,7 @@ func (s *Store) ClaimRefunds(ctx context.Context, now shop.Millis, limit int) ([
 
 // RecordRefundAttempt stores the result of an attempt. If stuck is set, the gateway's rejection is final, and the
 // refund is not retried.
-func (s *Store) RecordRefundAttempt(ctx context.Context, order shop.ID, note string, stuck bool) error {
+func (s Refunds) RecordRefundAttempt(ctx context.Context, order shop.ID, note string, stuck bool) error {
 	return s.inTx(ctx, "record an attempt to refund order "+order.String(), func(tx bun.Conn) error {
 		_, err := exec(ctx, tx, "UPDATE refunds SET note = ? WHERE order_id = ? AND state = ?", clip(note, maxReason),
 			order, payment.RefundOpen)
@@ -227,7 +232,7 @@ func (s *Store) RecordRefundAttempt(ctx context.Context, order shop.ID, note str
 }
 
 // RetryRefund reopens a stuck refund. ErrNoRow: the refund is not stuck.
-func (s *Store) RetryRefund(ctx context.Context, order shop.ID, now shop.Millis) error {
+func (s Refunds) RetryRefund(ctx context.Context, order shop.ID, now shop.Millis) error {
 	return s.changeRow(ctx, "retry the refund of order "+order.String(),
 		"UPDATE refunds SET state = ?, next_at = ? WHERE order_id = ? AND state = ?", payment.RefundOpen, now, order,
 		payment.RefundStuck)
@@ -236,9 +241,9 @@ func (s *Store) RetryRefund(ctx context.Context, order shop.ID, now shop.Millis)
 // FinishRefund changes a refunding order to refunded and its refund to done, and adds a message for the back office, in
 // one transaction. A refunded order is returned unchanged. ErrNoRow: the order is in another state. The guard still
 // counts its units as taken. SaleTotals reports them as refunded units.
-func (s *Store) FinishRefund(ctx context.Context, order shop.ID, now shop.Millis) (shop.Order, error) {
-	return inTx(ctx, s, "finish the refund of order "+order.String(), func(tx bun.Conn) (shop.Order, error) {
-		o, err := s.lockOrder(ctx, tx, order)
+func (s Refunds) FinishRefund(ctx context.Context, order shop.ID, now shop.Millis) (shop.Order, error) {
+	return inTx(ctx, s.session, "finish the refund of order "+order.String(), func(tx bun.Conn) (shop.Order, error) {
+		o, err := s.Orders().lockOrder(ctx, tx, order)
 		switch {
 		case err != nil || o.State == shop.Refunded:
 			return o, err
@@ -254,19 +259,19 @@ func (s *Store) FinishRefund(ctx context.Context, order shop.ID, now shop.Millis
 		if err != nil {
 			return o, err
 		}
-		return o, s.addOutboxMessage(ctx, tx, &o, now)
+		return o, s.Outbox().addOutboxMessage(ctx, tx, &o, now)
 	})
 }
 
 // RefundOf reads the refund of an order. ErrNoRow: it has no refund.
-func (s *Store) RefundOf(ctx context.Context, order shop.ID) (payment.Refund, error) {
+func (s Refunds) RefundOf(ctx context.Context, order shop.ID) (payment.Refund, error) {
 	var row refundRow
 	err := s.db.NewSelect().Model(&row).Where("order_id = ?", order).Scan(ctx)
 	return row.refund(), wrap("read the refund of order "+order.String(), err)
 }
 
 // Refunds returns one page of refunds; more reports whether older refunds exist.
-func (s *Store) Refunds(ctx context.Context, q payment.RefundsQuery) (page []payment.Refund, more bool, err error) {
+func (s Refunds) Refunds(ctx context.Context, q payment.RefundsQuery) (page []payment.Refund, more bool, err error) {
 	var rows []refundRow
 	sel := s.db.NewSelect().Model(&rows).Order("order_id DESC").Limit(int64(q.Limit) + 1)
 	err = whereSet(whereSet(sel, "state = ?", q.State), "order_id < ?", q.Before).Scan(ctx)
@@ -276,7 +281,7 @@ func (s *Store) Refunds(ctx context.Context, q payment.RefundsQuery) (page []pay
 
 // RefundBacklog counts the refunds that are requested, open or stuck. Oldest is the time of the earliest decision among
 // the open refunds.
-func (s *Store) RefundBacklog(ctx context.Context) (payment.RefundBacklog, error) {
+func (s Refunds) RefundBacklog(ctx context.Context) (payment.RefundBacklog, error) {
 	var b payment.RefundBacklog
 	for state, n := range map[payment.RefundState]*int64{
 		payment.RefundRequested: &b.Requested, payment.RefundOpen: &b.Open, payment.RefundStuck: &b.Stuck,

@@ -105,7 +105,7 @@ func TestRefundRequestAndDecisionApplyOnce(t *testing.T) {
 				h.wantRefund(o.ID, step.state, step.reason, step.rev)
 			}
 		}
-		all, _, err := h.Refunds(h.ctx, payment.RefundsQuery{Limit: 10})
+		all, _, err := h.Refunds.Refunds(h.ctx, payment.RefundsQuery{Limit: 10})
 		h.must(err)
 		want := []payment.Refund{{
 			Order: o.ID, Request: payment.RefundNumber(o.ID), State: payment.RefundOpen, AmountFen: o.AmountFen,

@@ -80,7 +80,7 @@ func (r *Replica) Check(ctx context.Context) error {
 		err = r.awaitPrimary(ctx, replica)
 	}
 	if err == nil {
-		_, err = replica.SumSale(ctx, 0, 0, 0)
+		_, err = replica.Reports().SumSale(ctx, 0, 0, 0)
 	}
 	return wrap("read from the replica", err)
 }
@@ -95,45 +95,45 @@ func (r *Replica) Close() error {
 	return r.store.Close()
 }
 
-// FindOrders is Store.FindOrders. A search by order id uses the primary, because an operator is about to change that
+// FindOrders is Reports.FindOrders. A search by order id uses the primary, because an operator is about to change that
 // order.
 func (r *Replica) FindOrders(ctx context.Context, q OrderSearch) ([]shop.Order, bool, error) {
-	return find(ctx, r, q.ID != 0, q, (*Store).FindOrders)
+	return find(ctx, r, q.ID != 0, q, Reports.FindOrders)
 }
 
-// FindUsers is Store.FindUsers. A search by name uses the primary.
+// FindUsers is Reports.FindUsers. A search by name uses the primary.
 func (r *Replica) FindUsers(ctx context.Context, q UserSearch) ([]shop.User, bool, error) {
-	return find(ctx, r, q.Name != "", q, (*Store).FindUsers)
+	return find(ctx, r, q.Name != "", q, Reports.FindUsers)
 }
 
-// FindPayments is Store.FindPayments. A search by order uses the primary.
+// FindPayments is Reports.FindPayments. A search by order uses the primary.
 func (r *Replica) FindPayments(ctx context.Context, q PaymentSearch) ([]payment.ReceivedPayment, bool, error) {
-	return find(ctx, r, q.Order != 0, q, (*Store).FindPayments)
+	return find(ctx, r, q.Order != 0, q, Reports.FindPayments)
 }
 
 // find runs a search on the primary if `primary` is set, otherwise like read.
 func find[Q, T any](
 	ctx context.Context, r *Replica, primary bool, q Q,
-	search func(s *Store, ctx context.Context, q Q) ([]T, bool, error),
+	search func(s Reports, ctx context.Context, q Q) ([]T, bool, error),
 ) (page []T, more bool, err error) {
 	if primary {
-		return search(r.primary, ctx, q)
+		return search(r.primary.Reports(), ctx, q)
 	}
-	err = r.read(ctx, func(s *Store) (err error) {
+	err = r.read(ctx, func(s Reports) (err error) {
 		page, more, err = search(s, ctx, q)
 		return err
 	})
 	return page, more, err
 }
 
-// Payment is Store.Payment on the primary.
+// Payment is Reports.Payment on the primary.
 func (r *Replica) Payment(ctx context.Context, tradeNo string) (payment.ReceivedPayment, error) {
-	return r.primary.Payment(ctx, tradeNo)
+	return r.primary.Reports().Payment(ctx, tradeNo)
 }
 
-// SumSale is Store.SumSale.
+// SumSale is Reports.SumSale.
 func (r *Replica) SumSale(ctx context.Context, sale shop.ID, from, to shop.Millis) (sums ReportSums, err error) {
-	err = r.read(ctx, func(s *Store) (err error) {
+	err = r.read(ctx, func(s Reports) (err error) {
 		sums, err = s.SumSale(ctx, sale, from, to)
 		return err
 	})
@@ -141,17 +141,17 @@ func (r *Replica) SumSale(ctx context.Context, sale shop.ID, from, to shop.Milli
 }
 
 // read calls query with the replica, or with the primary if the replica is late or fails.
-func (r *Replica) read(ctx context.Context, query func(s *Store) error) error {
+func (r *Replica) read(ctx context.Context, query func(s Reports) error) error {
 	if r.paused() {
 		r.fromPrimary.Add(1)
-		return query(r.primary)
+		return query(r.primary.Reports())
 	}
 	replica, err := r.connect(ctx)
 	if err == nil {
 		err = r.awaitPrimary(ctx, replica)
 	}
 	if err == nil {
-		err = query(replica)
+		err = query(replica.Reports())
 		if !errors.Is(err, shop.ErrTransient) && !errors.Is(err, shop.ErrMisconfigured) {
 			r.readSucceeded(ctx)
 			return err
@@ -161,7 +161,7 @@ func (r *Replica) read(ctx context.Context, query func(s *Store) error) error {
 		r.pause(ctx, err)
 	}
 	r.fromPrimary.Add(1)
-	return query(r.primary)
+	return query(r.primary.Reports())
 }
 
 // errOpening means that another caller is opening the replica.

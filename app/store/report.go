@@ -51,7 +51,7 @@ const (
 )
 
 // SumSale returns the sums for the report of a sale. Seconds covers the reservations in [from, to).
-func (s *Store) SumSale(ctx context.Context, sale shop.ID, from, to shop.Millis) (ReportSums, error) {
+func (s Reports) SumSale(ctx context.Context, sale shop.ID, from, to shop.Millis) (ReportSums, error) {
 	sums := ReportSums{
 		Seconds: []SalePoint{}, Minutes: []SalePoint{}, States: []SaleFunnel{},
 	}
@@ -179,7 +179,7 @@ func readRowTotals(ctx context.Context, tx bun.Tx, sale shop.ID) (sums rowTotals
 
 // SaleTotals sums the rows of one sale and reads its stock guard (the columns `taken` and `withdrawn`), all at one
 // instant. ErrNoRow: no such sale.
-func (s *Store) SaleTotals(ctx context.Context, sale shop.ID) (shop.SaleTotals, error) {
+func (s Sales) SaleTotals(ctx context.Context, sale shop.ID) (shop.SaleTotals, error) {
 	var t shop.SaleTotals
 	err := s.inSnapshot(ctx, "sum sale "+sale.String(), func(tx bun.Tx) error {
 		row, record, err := readSale(ctx, tx, sale)
@@ -207,7 +207,7 @@ func (s *Store) SaleTotals(ctx context.Context, sale shop.ID) (shop.SaleTotals, 
 
 // findViolations looks for violations: buyers over the highest limit that the sale has had, several orders with one key
 // (P4), and paid, shipped or finished orders without a payment (P8).
-func (s *Store) findViolations(ctx context.Context, tx bun.Tx, t *shop.SaleTotals) error {
+func (s Sales) findViolations(ctx context.Context, tx bun.Tx, t *shop.SaleTotals) error {
 	ofSale := func() *bun.SelectQuery { return rowsOfSale(tx, t.Sale.ID) }
 	err := ofSale().Column("user_id").Where("state NOT IN (?)", bun.List(statesWithoutUnits)).Where("cancelled_at = 0").
 		Group("user_id").

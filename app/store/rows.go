@@ -54,7 +54,7 @@ func whereASCII(q *bun.SelectQuery, condition string, texts ...string) *bun.Sele
 }
 
 // locking locks the rows of a query until the transaction ends.
-func (s *Store) locking(q *bun.SelectQuery) *bun.SelectQuery {
+func (s *session) locking(q *bun.SelectQuery) *bun.SelectQuery {
 	if s.d.forUpdate == "" { // SQLite: the transaction locks the whole file
 		return q
 	}
@@ -64,7 +64,7 @@ func (s *Store) locking(q *bun.SelectQuery) *bun.SelectQuery {
 // claimDue locks due rows and calls postpone in the same transaction. postpone gets at least one row and makes the rows
 // due later.
 func claimDue[R any](
-	ctx context.Context, s *Store, action string, due func(db bun.IDB, rows *[]R) *bun.SelectQuery,
+	ctx context.Context, s *session, action string, due func(db bun.IDB, rows *[]R) *bun.SelectQuery,
 	postpone func(tx bun.Conn, rows []R) error,
 ) ([]R, error) {
 	// Usually no row is due. This check takes no lock.

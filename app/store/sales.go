@@ -11,16 +11,19 @@ import (
 	"stampede/app/shop"
 )
 
+// Sales keeps sales, their terms and their stock guards.
+type Sales struct{ *session }
+
 // Sale reads one sale with its product. ErrNoRow: no such sale, or it was archived before it was loaded. An archived
 // sale that was loaded is returned, because it may have orders.
-func (s *Store) Sale(ctx context.Context, id shop.ID) (shop.Sale, error) {
+func (s Sales) Sale(ctx context.Context, id shop.ID) (shop.Sale, error) {
 	action := "read sale " + id.String()
 	found, err := s.sales(ctx, action, allTexts, where("s.id = ? AND "+withOrders, id))
 	return firstRow(action, found, err)
 }
 
 // Sales reads the sales that exist with their products, like Sale.
-func (s *Store) Sales(ctx context.Context, ids []shop.ID) ([]shop.Sale, error) {
+func (s Sales) Sales(ctx context.Context, ids []shop.ID) ([]shop.Sale, error) {
 	return byIDs(ids, func(chunk []shop.ID) ([]shop.Sale, error) {
 		action := fmt.Sprintf("read %d sales", len(chunk))
 		return s.sales(ctx, action, allTexts, where("s.id IN (?) AND "+withOrders, bun.List(chunk)))
@@ -32,7 +35,7 @@ func (s *Store) Sales(ctx context.Context, ids []shop.ID) ([]shop.Sale, error) {
 const withOrders = "(s.archived_at = 0 OR s.epoch > 0)"
 
 // LoadedSales lists the sales of a partition that were loaded into Redis and are not retired.
-func (s *Store) LoadedSales(ctx context.Context, partition int) ([]shop.Sale, error) {
+func (s Sales) LoadedSales(ctx context.Context, partition int) ([]shop.Sale, error) {
 	action := fmt.Sprintf("read loaded sales of partition %d", partition)
 	return s.sales(ctx, action, allTexts, func(q *bun.SelectQuery) *bun.SelectQuery {
 		return q.Where("s.part = ? AND s.retired_at = 0 AND s.epoch > 0", partition).Order("s.id")
@@ -41,7 +44,7 @@ func (s *Store) LoadedSales(ctx context.Context, partition int) ([]shop.Sale, er
 
 // UnloadedSales lists the sales of a partition that were never loaded and that are open at some time from a day before
 // until a day after the given instant.
-func (s *Store) UnloadedSales(ctx context.Context, partition int, at shop.Millis) ([]shop.Sale, error) {
+func (s Sales) UnloadedSales(ctx context.Context, partition int, at shop.Millis) ([]shop.Sale, error) {
 	action := fmt.Sprintf("read sales of partition %d that were not loaded", partition)
 	return s.sales(ctx, action, allTexts, func(q *bun.SelectQuery) *bun.SelectQuery {
 		return q.Where("s.part = ? AND s.retired_at = 0 AND s.epoch = 0 AND s.opens_at < ? AND s.closes_at > ?", partition,
@@ -50,7 +53,7 @@ func (s *Store) UnloadedSales(ctx context.Context, partition int, at shop.Millis
 }
 
 // FreeUnits reads how many units the guard of each sale has left.
-func (s *Store) FreeUnits(ctx context.Context, sales []shop.ID) (map[shop.ID]int64, error) {
+func (s Sales) FreeUnits(ctx context.Context, sales []shop.ID) (map[shop.ID]int64, error) {
 	remaining := make(map[shop.ID]int64, len(sales))
 	for chunk := range slices.Chunk(sales, idsAtOnce) {
 		var rows []struct {
@@ -72,7 +75,7 @@ func (s *Store) FreeUnits(ctx context.Context, sales []shop.ID) (map[shop.ID]int
 // MarkLoaded sets the epoch of a sale that was never loaded (I7). It locks the partition's row first, so that the epoch
 // cannot advance meanwhile. ErrStaleEpoch: the partition or the sale has another epoch, or the sale was edited or
 // archived since the caller read it. The caller must read and load it again.
-func (s *Store) MarkLoaded(ctx context.Context, sale shop.ID, epoch, version int64) error {
+func (s Sales) MarkLoaded(ctx context.Context, sale shop.ID, epoch, version int64) error {
 	return s.markLoaded(ctx, sale, epoch, func(tx bun.Conn) (int64, error) {
 		return exec(ctx, tx, "UPDATE sales SET epoch = ?"+
 			" WHERE id = ? AND epoch IN (0, ?) AND version = ? AND archived_at = 0", epoch, sale, epoch, version)
@@ -81,7 +84,7 @@ func (s *Store) MarkLoaded(ctx context.Context, sale shop.ID, epoch, version int
 
 // RestoreLoaded is MarkLoaded for a sale that is loaded in Redis although the database has lost this fact. It restores
 // the initial units. It also clears archived_at, because a loaded sale cannot be archived before its end.
-func (s *Store) RestoreLoaded(ctx context.Context, sale shop.ID, epoch, version, initial int64) error {
+func (s Sales) RestoreLoaded(ctx context.Context, sale shop.ID, epoch, version, initial int64) error {
 	return s.markLoaded(ctx, sale, epoch, func(tx bun.Conn) (int64, error) {
 		return exec(ctx, tx, "UPDATE sales SET epoch = ?, archived_at = 0, initial = ?"+
 			" WHERE id = ? AND epoch IN (0, ?) AND version = ?", epoch, initial, sale, epoch, version)
@@ -90,7 +93,7 @@ func (s *Store) RestoreLoaded(ctx context.Context, sale shop.ID, epoch, version,
 
 // markLoaded locks the row of the sale's partition, which must have the given epoch, and calls mark, which returns the
 // number of matched rows.
-func (s *Store) markLoaded(
+func (s Sales) markLoaded(
 	ctx context.Context, sale shop.ID, epoch int64, mark func(tx bun.Conn) (int64, error),
 ) error {
 	return s.inTx(ctx, "mark sale "+sale.String()+" loaded", func(tx bun.Conn) error {
@@ -98,7 +101,7 @@ func (s *Store) markLoaded(
 		if err := tx.QueryRowContext(ctx, "SELECT part FROM sales WHERE id = ?", sale).Scan(&part); err != nil {
 			return err
 		}
-		current, err := s.lockPartition(ctx, tx, part)
+		current, err := s.Partitions().lockPartition(ctx, tx, part)
 		if err != nil {
 			return err
 		}
@@ -119,9 +122,9 @@ func (s *Store) markLoaded(
 
 // MarkRetired records that a sale's keys have left Redis permanently, if the sale still has this epoch. A repeat keeps
 // the first instant. The partition keeps the sale's highest seq (I8).
-func (s *Store) MarkRetired(ctx context.Context, sale shop.ID, epoch int64) error {
+func (s Sales) MarkRetired(ctx context.Context, sale shop.ID, epoch int64) error {
 	return s.inTx(ctx, "mark sale "+sale.String()+" retired", func(tx bun.Conn) error {
-		if err := s.keepSeq(ctx, tx, sale); err != nil {
+		if err := s.Partitions().keepSeq(ctx, tx, sale); err != nil {
 			return err
 		}
 		_, err := exec(ctx, tx, "UPDATE sales SET retired_at = ? WHERE id = ? AND epoch = ? AND retired_at = 0",
@@ -132,8 +135,8 @@ func (s *Store) MarkRetired(ctx context.Context, sale shop.ID, epoch int64) erro
 
 // RestoreTerms sets price, limits, window and pause of a sale to the terms t, if t has a later version. It reports
 // whether it did.
-func (s *Store) RestoreTerms(ctx context.Context, sale shop.ID, t shop.SaleTerms) (restored bool, err error) {
-	err = s.edit(ctx, "restore the terms of sale "+sale.String(), func(tx bun.Conn) error {
+func (s Sales) RestoreTerms(ctx context.Context, sale shop.ID, t shop.SaleTerms) (restored bool, err error) {
+	err = s.Catalogue().edit(ctx, "restore the terms of sale "+sale.String(), func(tx bun.Conn) error {
 		n, err := exec(ctx, tx, "UPDATE sales SET limit_max = "+s.d.greatest+"(limit_max, buyer_limit), price_fen = ?,"+
 			" buyer_limit = ?, buyer_cap = ?, opens_at = ?, closes_at = ?, paused = ?, version = ?"+
 			" WHERE id = ? AND version < ?", t.PriceFen, t.Limit, t.Cap, t.OpensAt, t.ClosesAt, t.Paused,
@@ -146,9 +149,9 @@ func (s *Store) RestoreTerms(ctx context.Context, sale shop.ID, t shop.SaleTerms
 
 // RestoreAdded raises the added units of a sale to a total that was committed before a recovery, and returns the
 // difference.
-func (s *Store) RestoreAdded(ctx context.Context, sale shop.ID, added int64) (int64, error) {
+func (s Sales) RestoreAdded(ctx context.Context, sale shop.ID, added int64) (int64, error) {
 	action := "restore the units added to sale " + sale.String()
-	return inTx(ctx, s, action, func(tx bun.Conn) (more int64, err error) {
+	return inTx(ctx, s.session, action, func(tx bun.Conn) (more int64, err error) {
 		var current int64
 		err = tx.QueryRowContext(ctx, "SELECT added FROM sales WHERE id = ?"+s.d.forUpdate, sale).Scan(&current)
 		if err != nil || current >= added {
@@ -252,7 +255,7 @@ func readSale(ctx context.Context, db bun.IDB, id shop.ID) (saleRow, shop.Sale, 
 	return rows[0], rows[0].sale(&parts), nil
 }
 
-func (s *Store) sales(
+func (s Sales) sales(
 	ctx context.Context, action string, texts []string, narrow selection,
 ) ([]shop.Sale, error) {
 	rows, parts, err := readSales(ctx, s.db, texts, narrow)

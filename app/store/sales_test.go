@@ -80,24 +80,24 @@ func TestEnsurePartitionsRejectsAnotherNumber(t *testing.T) {
 		ctx := kit.Context(t)
 		var g errgroup.Group
 		for range 4 { // several concurrent first starts
-			g.Go(func() error { return s.EnsurePartitions(ctx, 8) })
+			g.Go(func() error { return s.Partitions().EnsurePartitions(ctx, 8) })
 		}
 		must(t, g.Wait())
-		err := s.EnsurePartitions(ctx, 4)
+		err := s.Partitions().EnsurePartitions(ctx, 4)
 		if !errors.Is(err, store.ErrPartitions) || !strings.Contains(err.Error(), "STAMPEDE_PARTITIONS=8") {
 			t.Errorf("got error %v, want ErrPartitions", err)
 		}
 		for _, n := range []int{0, -1, 1025} {
-			if err := s.EnsurePartitions(ctx, n); err == nil {
+			if err := s.Partitions().EnsurePartitions(ctx, n); err == nil {
 				t.Errorf("EnsurePartitions accepted %d partitions", n)
 			}
 		}
-		_, _, err = s.PartitionEpoch(ctx, 9)
+		_, _, err = s.Partitions().PartitionEpoch(ctx, 9)
 		wantErr(t, "epoch of a missing partition", err, shop.ErrNoRow)
-		if epoch, err := s.AdvanceEpoch(ctx, 9, 0); err != nil || epoch != 2 {
+		if epoch, err := s.Partitions().AdvanceEpoch(ctx, 9, 0); err != nil || epoch != 2 {
 			t.Errorf("a partition that was missing: got epoch %d (%v), want 2", epoch, err)
 		}
-		if epoch, seq, err := s.PartitionEpoch(ctx, 7); err != nil || epoch != 1 || seq != 0 {
+		if epoch, seq, err := s.Partitions().PartitionEpoch(ctx, 7); err != nil || epoch != 1 || seq != 0 {
 			t.Errorf("got epoch %d and seq %d (%v), want epoch 1 and seq 0", epoch, seq, err)
 		}
 	})
@@ -165,7 +165,7 @@ func TestSaleTotalsMatchTheRows(t *testing.T) {
 			OverLimit: []shop.ID{overLimit}, PendingRows: 2,
 		}
 		wantEqual(t, "(-want +got)", want, got)
-		wantErr(t, "an absent sale", errOf(h.Store.SaleTotals(h.ctx, 4242)), shop.ErrNoRow)
+		wantErr(t, "an absent sale", errOf(h.Store.Sales().SaleTotals(h.ctx, 4242)), shop.ErrNoRow)
 	})
 }
 
@@ -199,7 +199,7 @@ func TestLockPartitionAdmitsOneCaller(t *testing.T) {
 		leave := make(chan struct{})
 		var g errgroup.Group
 		g.Go(func() error {
-			return s.LockPartition(ctx, 1, func(context.Context) error {
+			return s.Partitions().LockPartition(ctx, 1, func(context.Context) error {
 				close(inside)
 				<-leave
 				return nil
@@ -207,13 +207,13 @@ func TestLockPartitionAdmitsOneCaller(t *testing.T) {
 		})
 		<-inside
 		other := false
-		if err := s.LockPartition(ctx, 2, func(context.Context) error { other = true; return nil }); err != nil ||
-			!other {
+		err := s.Partitions().LockPartition(ctx, 2, func(context.Context) error { other = true; return nil })
+		if err != nil || !other {
 			t.Errorf("lock of another partition: got error %v", err)
 		}
 		short, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
 		defer cancel()
-		err := s.LockPartition(short, 1, func(context.Context) error { return errors.New("two recoveries at once") })
+		err = s.Partitions().LockPartition(short, 1, func(context.Context) error { return errors.New("two recoveries at once") })
 		if !errors.Is(err, shop.ErrTransient) {
 			t.Errorf("a caller whose context ended: got error %v", err)
 		}
@@ -223,7 +223,7 @@ func TestLockPartitionAdmitsOneCaller(t *testing.T) {
 		}
 		errTest := errors.New("oops")
 		wantErr(t, "the lock was not free again",
-			s.LockPartition(ctx, 1, func(context.Context) error { return errTest }), errTest)
+			s.Partitions().LockPartition(ctx, 1, func(context.Context) error { return errTest }), errTest)
 	})
 }
 
@@ -233,7 +233,7 @@ func TestLostLockCancelsTheRecovery(t *testing.T) {
 	dsn := kit.MySQL(t)
 	s := openMySQL(t, dsn)
 	ctx := kit.Context(t)
-	err := s.LockPartition(ctx, 1, func(inner context.Context) error {
+	err := s.Partitions().LockPartition(ctx, 1, func(inner context.Context) error {
 		// The lock name is the same for nodes of every version.
 		hash := md5.Sum([]byte(database(t, s)))
 		var holder sql.NullInt64

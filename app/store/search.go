@@ -9,6 +9,9 @@ import (
 	"stampede/app/shop"
 )
 
+// Reports has the lists and sums that only operators read. A Replica can serve them.
+type Reports struct{ *session }
+
 // OrderSearch selects a page of all orders, the newest first, by the fields that are not zero.
 type OrderSearch struct {
 	ID     shop.ID // only this order
@@ -38,8 +41,8 @@ type PaymentSearch struct {
 }
 
 // FindOrders returns one page of orders, the newest first, along the most selective index, and whether more follow.
-func (s *Store) FindOrders(ctx context.Context, q OrderSearch) (page []shop.Order, more bool, err error) {
-	page, err = s.readOrders(ctx, "search for orders", func(sel *bun.SelectQuery) *bun.SelectQuery {
+func (s Reports) FindOrders(ctx context.Context, q OrderSearch) (page []shop.Order, more bool, err error) {
+	page, err = s.Orders().readOrders(ctx, "search for orders", func(sel *bun.SelectQuery) *bun.SelectQuery {
 		if q.ID == 0 && q.User == 0 && q.Sale == 0 {
 			sel = sel.Where("sale_id NOT IN (SELECT id FROM sales WHERE hidden = 1)")
 		}
@@ -72,7 +75,7 @@ func findOrders(sel *bun.SelectQuery, q OrderSearch) *bun.SelectQuery {
 }
 
 // FindUsers returns one page of accounts, and whether more follow.
-func (s *Store) FindUsers(ctx context.Context, q UserSearch) (page []shop.User, more bool, err error) {
+func (s Reports) FindUsers(ctx context.Context, q UserSearch) (page []shop.User, more bool, err error) {
 	var rows []userRow
 	if err := findUsers(s.db.NewSelect().Model(&rows), q).Scan(ctx); err != nil {
 		return nil, false, wrap("search for users", err)
@@ -101,7 +104,7 @@ func findUsers(sel *bun.SelectQuery, q UserSearch) *bun.SelectQuery {
 }
 
 // FindPayments returns one page of payments, the newest first, and whether more follow.
-func (s *Store) FindPayments(
+func (s Reports) FindPayments(
 	ctx context.Context, q PaymentSearch,
 ) (page []payment.ReceivedPayment, more bool, err error) {
 	var rows []paymentRow
@@ -130,7 +133,7 @@ func findPayments(sel *bun.SelectQuery, q PaymentSearch) *bun.SelectQuery {
 }
 
 // Payment reads the payment with a trade number. ErrNoRow: no such payment.
-func (s *Store) Payment(ctx context.Context, tradeNo string) (payment.ReceivedPayment, error) {
+func (s Reports) Payment(ctx context.Context, tradeNo string) (payment.ReceivedPayment, error) {
 	var row paymentRow
 	err := whereASCII(s.db.NewSelect().Model(&row), "trade_no = ?", tradeNo).Scan(ctx)
 	return row.received(), wrap("read a payment", err)

@@ -13,6 +13,9 @@ import (
 	"stampede/app/shop"
 )
 
+// Settings keeps settings of the shop that operators change.
+type Settings struct{ *session }
+
 const (
 	settingPartitions = "partitions"
 	settingVersion    = "catalogue_version"
@@ -42,20 +45,20 @@ func numberSetting(ctx context.Context, db bun.IDB, name string) (int64, error) 
 }
 
 // Version grows with every change of the catalogue; 0 before the first change.
-func (s *Store) Version(ctx context.Context) (int64, error) {
+func (s Catalogue) Version(ctx context.Context) (int64, error) {
 	n, err := numberSetting(ctx, s.db, settingVersion)
 	return n, wrap("read the catalogue's version", err)
 }
 
 // putSetting inserts or replaces a setting.
-func (s *Store) putSetting(ctx context.Context, tx bun.Conn, name string, value any) error {
+func (s *session) putSetting(ctx context.Context, tx bun.Conn, name string, value any) error {
 	text := fmt.Sprint(value)
 	_, err := exec(ctx, tx, "INSERT INTO settings (name, value) VALUES (?, ?) "+s.d.onDuplicate+" value = ?", name, text, text)
 	return err
 }
 
 // raise adds 1 to a numeric setting and locks its row until the transaction ends.
-func (s *Store) raise(ctx context.Context, tx bun.Conn, name string) error {
+func (s *session) raise(ctx context.Context, tx bun.Conn, name string) error {
 	_, err := exec(ctx, tx, "INSERT INTO settings (name, value) VALUES (?, '1') "+s.d.onDuplicate+" value = value + 1", name)
 	return err
 }
@@ -76,7 +79,7 @@ type documentRow struct {
 }
 
 // Documents reads documents by name. The result omits documents that were never stored.
-func (s *Store) Documents(ctx context.Context, names ...string) (map[string]Document, error) {
+func (s Settings) Documents(ctx context.Context, names ...string) (map[string]Document, error) {
 	var rows []documentRow
 	if err := s.db.NewSelect().Model(&rows).Where("name IN (?)", bun.List(names)).Scan(ctx); err != nil {
 		return nil, wrap("read the documents", err)
@@ -90,7 +93,7 @@ func (s *Store) Documents(ctx context.Context, names ...string) (map[string]Docu
 
 // SaveDocument replaces the document if it is at the given version; 0 creates it. ErrNoRow: the document has another
 // version. ErrPermanent: version is 0 and the document exists.
-func (s *Store) SaveDocument(ctx context.Context, name string, version int64, body string) error {
+func (s Settings) SaveDocument(ctx context.Context, name string, version int64, body string) error {
 	return s.inTx(ctx, "save document "+name, func(tx bun.Conn) error {
 		if version == 0 {
 			return insert(ctx, tx, &documentRow{Name: name, Version: 1, Body: body})
@@ -104,21 +107,21 @@ func (s *Store) SaveDocument(ctx context.Context, name string, version int64, bo
 const settingWorkBits = "work_bits"
 
 // SetChallenge sets the entry check of a sale; every node applies it within a second. ErrNoRow: no such sale.
-func (s *Store) SetChallenge(ctx context.Context, sale shop.ID, c shop.Challenge) error {
-	return s.edit(ctx, "set the entry check of a sale", func(tx bun.Conn) error {
+func (s Sales) SetChallenge(ctx context.Context, sale shop.ID, c shop.Challenge) error {
+	return s.Catalogue().edit(ctx, "set the entry check of a sale", func(tx bun.Conn) error {
 		// The new version makes an edit of the older version fail with journal.Changed.
 		return noRowIfUnmatched(exec(ctx, tx, "UPDATE sales SET challenge = ?, version = version + 1 WHERE id = ?", c, sale))
 	})
 }
 
 // WorkBits returns the difficulty of a proof of work; 0: never set.
-func (s *Store) WorkBits(ctx context.Context) (int, error) {
+func (s Settings) WorkBits(ctx context.Context) (int, error) {
 	bits, err := numberSetting(ctx, s.db, settingWorkBits)
 	return int(bits), wrap("read the difficulty of proofs of work", err)
 }
 
 // SetWorkBits sets the difficulty of new proofs of work. Challenges that were issued earlier keep their difficulty.
-func (s *Store) SetWorkBits(ctx context.Context, bits int) error {
+func (s Settings) SetWorkBits(ctx context.Context, bits int) error {
 	if bits < admission.MinWorkBits || bits > admission.MaxWorkBits {
 		return shop.Fail(shop.BadRequest,
 			fmt.Sprintf("a proof of work has from %d to %d bits", admission.MinWorkBits, admission.MaxWorkBits))

@@ -86,7 +86,9 @@ func (d *queryKiller) AfterQuery(context.Context, *bun.QueryEvent) {}
 
 // killAtEach runs fn again and again, and kills it at its first, second, … query, until a run is shorter. Each run ends
 // with after, which gets the killed query, or "" after the last run.
-func (d *queryKiller) killAtEach(h *testShop, fn func(ctx context.Context) error, after func(killedAt string, err error)) {
+func (d *queryKiller) killAtEach(
+	h *testShop, fn func(ctx context.Context) error, after func(killedAt string, err error),
+) {
 	h.t.Helper()
 	for n := int64(1); n < 1000; n++ {
 		ctx, die := context.WithCancel(h.ctx)

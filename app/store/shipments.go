@@ -9,6 +9,9 @@ import (
 	"stampede/app/shop"
 )
 
+// Shipments keeps parcels, receipts and the work that follows them.
+type Shipments struct{ *session }
+
 // Parcel is a parcel that an operator has sent to the buyer of an order.
 type Parcel struct {
 	Order    shop.ID
@@ -80,13 +83,13 @@ func (r *shipmentRow) shipment() Shipment {
 // Ship changes paid orders to shipped and enters their parcels, all in one transaction. It returns the resulting
 // orders, in the order of the parcels. Repeating the same parcel changes nothing. The orders' rows are locked first, in
 // the order of their ids; shipments change only under these locks.
-func (s *Store) Ship(
+func (s Shipments) Ship(
 	ctx context.Context, options Shipping, parcels []Parcel,
 ) ([]ShippedOrder, error) {
-	return inTx(ctx, s, "enter parcels", func(tx bun.Conn) ([]ShippedOrder, error) {
+	return inTx(ctx, s.session, "enter parcels", func(tx bun.Conn) ([]ShippedOrder, error) {
 		var rows []shop.Order
 		for chunk := range sortedChunks(ordersOfParcels(parcels)) {
-			part, err := s.lockOrders(ctx, tx, chunk)
+			part, err := s.Orders().lockOrders(ctx, tx, chunk)
 			if err != nil {
 				return nil, err
 			}
@@ -114,12 +117,12 @@ func (s *Store) Ship(
 }
 
 // ship changes the order of a parcel, whose row is locked, to shipped and enters the parcel.
-func (s *Store) ship(
+func (s Shipments) ship(
 	ctx context.Context, tx bun.Conn, known *shipping, options Shipping, p *Parcel,
 ) error {
 	o := known.orders[p.Order]
 	o.Tracking = p.Label()
-	if err := s.changeState(ctx, tx, o, shop.Shipped, "tracking = ?", o.Tracking); err != nil {
+	if err := s.Orders().changeState(ctx, tx, o, shop.Shipped, "tracking = ?", o.Tracking); err != nil {
 		return err
 	}
 	row := &shipmentRow{
@@ -131,7 +134,7 @@ func (s *Store) ship(
 		_, err = tx.NewInsert().Model(row).Returning("NULL").Exec(ctx)
 	} else {
 		first := shop.Step{State: shop.Shipped, At: known.shipments[o.ID].ShippedAt}
-		if err := s.keepSteps(ctx, tx, o.ID, first); err != nil {
+		if err := s.Orders().keepSteps(ctx, tx, o.ID, first); err != nil {
 			return err
 		}
 		_, err = tx.NewUpdate().Model(row).WherePK().Exec(ctx)
@@ -212,7 +215,7 @@ func requestedRefunds(ctx context.Context, db bun.IDB, orders []shop.ID) (reques
 }
 
 // ShipmentOf reads the parcel of an order. ErrNoRow: no parcel was sent.
-func (s *Store) ShipmentOf(ctx context.Context, order shop.ID) (Shipment, error) {
+func (s Shipments) ShipmentOf(ctx context.Context, order shop.ID) (Shipment, error) {
 	var row shipmentRow
 	err := s.db.NewSelect().Model(&row).Where("order_id = ?", order).Scan(ctx)
 	return row.shipment(), wrap("read the shipment of order "+order.String(), err)

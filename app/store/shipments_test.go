@@ -31,7 +31,7 @@ func (h *testShop) tryShip(how store.Shipping, parcels ...store.Parcel) []store.
 	h.t.Helper()
 	var shipped []store.ShippedOrder
 	h.must(errOf(h.RunOperation(h.ctx, dryRun(operator()), func(tx *store.Store) (_ journal.Operation, err error) {
-		shipped, err = tx.Ship(h.ctx, how, parcels)
+		shipped, err = tx.Shipments().Ship(h.ctx, how, parcels)
 		return journal.Operation{}, err
 	})))
 	return shipped

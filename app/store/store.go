@@ -14,12 +14,16 @@ import (
 	"stampede/app/shop"
 )
 
-// Store reads and writes the database. Each call has its own transaction; in RunOperation, all calls share one
-// transaction. A store from OpenMySQL or OpenSQLite is safe for concurrent use.
-type Store struct {
+// Store is an open database. It hands out one type per subject, whose calls have a transaction each. The store of an
+// operation (RunOperation) hands out types whose calls share the transaction of the operation. A store from OpenMySQL
+// or OpenSQLite, and its types, are safe for concurrent use.
+type Store struct{ *session }
+
+// session runs statements and transactions: each call has its own transaction, or all share that of an operation.
+type session struct {
 	*pool
 
-	db bun.IDB // the pool, or the connection of RunOperation
+	db bun.IDB // the pool, or the connection of the operation
 	// operation is the transaction that all calls join; nil: each call has its own.
 	operation *operationTx
 }
@@ -46,7 +50,7 @@ type pool struct {
 	recoveryLocks sync.Map // partition → chan struct{}: one recovery per partition, on SQLite
 }
 
-func newStore(p *pool) *Store { return &Store{pool: p, db: p.conns} }
+func newStore(p *pool) *Store { return &Store{&session{pool: p, db: p.conns}} }
 
 // DB returns the handle for migrations and checks.
 func (s *Store) DB() *bun.DB { return s.conns }
@@ -73,7 +77,7 @@ const rollbackTimeout = time.Second
 // inTx runs fn in a transaction and commits it. fn may run several times, each time from scratch. The error is
 // classified; if it wraps ErrTransient, the transaction may nevertheless be committed. In RunOperation, fn joins that
 // transaction.
-func (s *Store) inTx(ctx context.Context, action string, fn func(tx bun.Conn) error) error {
+func (s *session) inTx(ctx context.Context, action string, fn func(tx bun.Conn) error) error {
 	if s.operation != nil {
 		return wrap(action, s.operation.join(fn))
 	}
@@ -84,7 +88,7 @@ func (s *Store) inTx(ctx context.Context, action string, fn func(tx bun.Conn) er
 }
 
 // retryDeadlocks runs fn in a transaction and repeats it while the server rolls it back to end a deadlock.
-func (s *Store) retryDeadlocks(ctx context.Context, action string, fn func(tx bun.Conn) error) (err error) {
+func (s *session) retryDeadlocks(ctx context.Context, action string, fn func(tx bun.Conn) error) (err error) {
 	for range deadlockTries {
 		if err = s.tryTx(ctx, fn); !isMySQLError(err, mysqlDeadlock) {
 			break
@@ -102,8 +106,10 @@ func withContextError(ctx context.Context, err error) error {
 	return err
 }
 
-// inTx is Store.inTx for functions with a result.
-func inTx[T any](ctx context.Context, s *Store, action string, fn func(tx bun.Conn) (T, error)) (result T, err error) {
+// inTx is session.inTx for functions with a result.
+func inTx[T any](
+	ctx context.Context, s *session, action string, fn func(tx bun.Conn) (T, error),
+) (result T, err error) {
 	err = s.inTx(ctx, action, func(tx bun.Conn) (err error) {
 		result, err = fn(tx)
 		return err
@@ -113,7 +119,7 @@ func inTx[T any](ctx context.Context, s *Store, action string, fn func(tx bun.Co
 
 // tryTx runs BEGIN and COMMIT as statements, because BeginTx and Commit of database/sql cannot be interrupted. With
 // them, a server that no longer responds would block the caller long after the end of its context.
-func (s *Store) tryTx(ctx context.Context, fn func(tx bun.Conn) error) error {
+func (s *session) tryTx(ctx context.Context, fn func(tx bun.Conn) error) error {
 	if s.writer != nil {
 		select {
 		case s.writer <- struct{}{}:
@@ -157,7 +163,7 @@ func rollback(ctx context.Context, conn bun.Conn) {
 }
 
 // inSnapshot runs fn in a read-only transaction whose reads all see the same instant.
-func (s *Store) inSnapshot(ctx context.Context, action string, fn func(tx bun.Tx) error) error {
+func (s *session) inSnapshot(ctx context.Context, action string, fn func(tx bun.Tx) error) error {
 	tx, err := s.conns.BeginTx(ctx, s.d.snapshot)
 	if err != nil {
 		return wrap(action, err)
@@ -193,12 +199,12 @@ func insert(ctx context.Context, tx bun.Conn, rows any) error {
 }
 
 // run executes one statement in a transaction of its own and returns how many rows it matched.
-func (s *Store) run(ctx context.Context, action, query string, args ...any) (int64, error) {
+func (s *session) run(ctx context.Context, action, query string, args ...any) (int64, error) {
 	return inTx(ctx, s, action, func(tx bun.Conn) (int64, error) { return exec(ctx, tx, query, args...) })
 }
 
 // changeRow runs a conditional change of one row. ErrNoRow: no row matched.
-func (s *Store) changeRow(ctx context.Context, action, query string, args ...any) error {
+func (s *session) changeRow(ctx context.Context, action, query string, args ...any) error {
 	return s.inTx(ctx, action, func(tx bun.Conn) error { return noRowIfUnmatched(exec(ctx, tx, query, args...)) })
 }
 

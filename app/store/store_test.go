@@ -153,6 +153,30 @@ const (
 // testShop is a schema with one slot and sales that are loaded under epoch 1 of partition 0.
 type testShop struct {
 	*store.Store
+	store.Orders
+	store.Changes
+	store.OldOrders
+	store.Payments
+	store.Refunds
+	store.Shipments
+	store.Outbox
+	store.Catalogue
+	store.Images
+	store.Sales
+	store.Withdrawals
+	store.Reports
+	store.Accounts
+	store.Sessions
+	store.Addresses
+	store.Blocks
+	store.PersonalData
+	store.Journal
+	store.Settings
+	store.Partitions
+	store.History
+	store.Nodes
+	store.Durability
+
 	t     testing.TB
 	ctx   context.Context
 	slot  shop.ID
@@ -165,17 +189,45 @@ type testShop struct {
 // newShop creates one sale per number of units.
 func newShop(t testing.TB, s *store.Store, units ...int64) *testShop {
 	t.Helper()
-	h := &testShop{Store: s, t: t, ctx: kit.Context(t), slot: nextID(), epoch: 1}
-	h.must(s.EnsurePartitions(h.ctx, 2))
-	h.must(s.AddSlots(h.ctx, []shop.Slot{{ID: h.slot, OpensAt: opens, ClosesAt: closes}}))
+	h := withTypes(&testShop{Store: s, t: t, ctx: kit.Context(t), slot: nextID(), epoch: 1})
+	h.must(s.Partitions().EnsurePartitions(h.ctx, 2))
+	h.must(s.Catalogue().AddSlots(h.ctx, []shop.Slot{{ID: h.slot, OpensAt: opens, ClosesAt: closes}}))
 	product := shop.Product{ID: nextID(), Name: "Teapot", ListPriceFen: 9900, Images: []shop.Image{{URL: "/teapot.svg"}}}
-	h.must(s.AddProducts(h.ctx, []shop.Product{product}))
+	h.must(s.Catalogue().AddProducts(h.ctx, []shop.Product{product}))
 	for _, n := range units {
 		sale := shop.Sale{ID: nextID(), Slot: h.slot, Product: product, PriceFen: 4900, Initial: n, Limit: 2, Cap: 8}
-		h.must(s.AddSales(h.ctx, []shop.Sale{sale}))
-		h.must(s.MarkLoaded(h.ctx, sale.ID, h.epoch, 1))
+		h.must(s.Sales().AddSales(h.ctx, []shop.Sale{sale}))
+		h.must(s.Sales().MarkLoaded(h.ctx, sale.ID, h.epoch, 1))
 		h.sales = append(h.sales, sale.ID)
 	}
+	return h
+}
+
+// withTypes sets the types of the shop's store.
+func withTypes(h *testShop) *testShop {
+	h.Orders = h.Store.Orders()
+	h.Changes = h.Store.Changes()
+	h.OldOrders = h.Store.OldOrders()
+	h.Payments = h.Store.Payments()
+	h.Refunds = h.Store.Refunds()
+	h.Shipments = h.Store.Shipments()
+	h.Outbox = h.Store.Outbox()
+	h.Catalogue = h.Store.Catalogue()
+	h.Images = h.Store.Images()
+	h.Sales = h.Store.Sales()
+	h.Withdrawals = h.Store.Withdrawals()
+	h.Reports = h.Store.Reports()
+	h.Accounts = h.Store.Accounts()
+	h.Sessions = h.Store.Sessions()
+	h.Addresses = h.Store.Addresses()
+	h.Blocks = h.Store.Blocks()
+	h.PersonalData = h.Store.PersonalData()
+	h.Journal = h.Store.Journal()
+	h.Settings = h.Store.Settings()
+	h.Partitions = h.Store.Partitions()
+	h.History = h.Store.History()
+	h.Nodes = h.Store.Nodes()
+	h.Durability = h.Store.Durability()
 	return h
 }
 

@@ -48,7 +48,7 @@ func categoryTextRows(category shop.ID, texts map[string]shop.CategoryText) []ca
 }
 
 // SaveProductTexts replaces the texts of a product in further languages.
-func (s *Store) SaveProductTexts(ctx context.Context, product shop.ID, texts map[string]shop.ProductText) error {
+func (s Catalogue) SaveProductTexts(ctx context.Context, product shop.ID, texts map[string]shop.ProductText) error {
 	return s.edit(ctx, "save the texts of product "+product.String(), func(tx bun.Conn) error {
 		if _, err := exec(ctx, tx, "DELETE FROM product_texts WHERE product_id = ?", product); err != nil {
 			return err
@@ -58,7 +58,7 @@ func (s *Store) SaveProductTexts(ctx context.Context, product shop.ID, texts map
 }
 
 // SaveCategoryTexts replaces the names of a category in further languages.
-func (s *Store) SaveCategoryTexts(ctx context.Context, category shop.ID, texts map[string]shop.CategoryText) error {
+func (s Catalogue) SaveCategoryTexts(ctx context.Context, category shop.ID, texts map[string]shop.CategoryText) error {
 	return s.edit(ctx, "save the names of category "+category.String(), func(tx bun.Conn) error {
 		if _, err := exec(ctx, tx, "DELETE FROM category_texts WHERE category_id = ?", category); err != nil {
 			return err

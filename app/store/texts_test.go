@@ -16,8 +16,8 @@ func TestTextsInFurtherLanguagesAreRead(t *testing.T) {
 		ctx := kit.Context(t)
 		tea := shop.Category{ID: nextID(), Name: "Tea", Texts: map[string]shop.CategoryText{"zh": {Name: "茶具"}}}
 		empty := shop.Category{ID: nextID(), Name: "Empty"}
-		must(t, s.AddCategories(ctx, []shop.Category{tea, empty}))
-		wantEqual(t, "categories (-want +got)", []shop.Category{tea, empty}, val(s.Categories(ctx))(t))
+		must(t, s.Catalogue().AddCategories(ctx, []shop.Category{tea, empty}))
+		wantEqual(t, "categories (-want +got)", []shop.Category{tea, empty}, val(s.Catalogue().Categories(ctx))(t))
 
 		pot := shop.Product{
 			ID: nextID(), Name: "Pot", CategoryID: tea.ID, Images: []shop.Image{}, Texts: map[string]shop.ProductText{
@@ -26,32 +26,32 @@ func TestTextsInFurtherLanguagesAreRead(t *testing.T) {
 		}
 		cup := shop.Product{ID: nextID(), Name: "Cup", CategoryID: tea.ID, Images: []shop.Image{}}
 		plain := shop.Product{ID: nextID(), Name: "Plain", Images: []shop.Image{}}
-		must(t, s.AddProducts(ctx, []shop.Product{pot, cup, plain}))
+		must(t, s.Catalogue().AddProducts(ctx, []shop.Product{pot, cup, plain}))
 
 		short := map[string]shop.ProductText{"zh": {Name: "茶壶", Category: "茶具"}}
 		full := map[string]shop.ProductText{
 			"en": {Rules: "two each"},
 			"zh": {Name: "茶壶", Category: "茶具", Description: "<p>茶壶</p>", Rules: "每人一只"},
 		}
-		listed, _, err := s.Products(ctx, 0, 1, 10)
+		listed, _, err := s.Catalogue().Products(ctx, 0, 1, 10)
 		must(t, err)
 		wantEqual(t, "texts of the list (-want +got)", []map[string]shop.ProductText{
 			short, {"zh": {Category: "茶具"}}, nil,
 		}, shop.Mapped(listed, func(p shop.Product) map[string]shop.ProductText { return p.Texts }))
-		wantEqual(t, "texts of the product (-want +got)", full, val(s.Product(ctx, pot.ID))(t).Texts)
+		wantEqual(t, "texts of the product (-want +got)", full, val(s.Catalogue().Product(ctx, pot.ID))(t).Texts)
 
 		slot := shop.Slot{ID: nextID(), OpensAt: opens, ClosesAt: opens + 1000}
-		must(t, s.AddSlots(ctx, []shop.Slot{slot}))
+		must(t, s.Catalogue().AddSlots(ctx, []shop.Slot{slot}))
 		sale := shop.Sale{
 			ID: nextID(), Slot: slot.ID, Product: pot, Initial: 1, Limit: 1, Cap: 1, OpensAt: slot.OpensAt,
 			ClosesAt: slot.ClosesAt, Version: 1,
 		}
-		must(t, s.AddSales(ctx, []shop.Sale{sale}))
-		read := val(s.Sale(ctx, sale.ID))(t)
+		must(t, s.Sales().AddSales(ctx, []shop.Sale{sale}))
+		read := val(s.Sales().Sale(ctx, sale.ID))(t)
 		wantEqual(t, "texts of the sale (-want +got)", full, read.Product.Texts)
 		wantEqual(t, "texts of its view (-want +got)", short, shop.ViewOf(&read, shop.Counters{}, opens).Product.Texts)
 		wantEqual(t, "texts of the sale after its view (-want +got)", full, read.Product.Texts)
-		wantEqual(t, "texts of its record (-want +got)", short, val(s.SaleRecord(ctx, sale.ID))(t).Product.Texts)
+		wantEqual(t, "texts of its record (-want +got)", short, val(s.Sales().SaleRecord(ctx, sale.ID))(t).Product.Texts)
 	})
 }
 
@@ -81,7 +81,7 @@ func TestEditsReplaceTexts(t *testing.T) {
 		if err != nil || imported.Changed != 1 {
 			t.Fatalf("got the import %+v (%v), want one change", imported, err)
 		}
-		wantEqual(t, "after an import (-want +got)", want, val(s.Product(ctx, pot.ID))(t).Texts)
+		wantEqual(t, "after an import (-want +got)", want, val(s.Catalogue().Product(ctx, pot.ID))(t).Texts)
 		tea = val(d.EditCategory(ctx, operator(), tea.ID, backoffice.CategoryEdit{Version: 1, Position: &first}))(t)
 		wantEqual(t, "after a move of the category (-want +got)", "茶具", tea.Texts["zh"].Name)
 

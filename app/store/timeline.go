@@ -19,7 +19,7 @@ type stateRow struct {
 }
 
 // keepSteps stores steps of an order whose row is locked. A repeat changes nothing.
-func (s *Store) keepSteps(ctx context.Context, tx bun.Conn, order shop.ID, steps ...shop.Step) error {
+func (s Orders) keepSteps(ctx context.Context, tx bun.Conn, order shop.ID, steps ...shop.Step) error {
 	for _, step := range steps {
 		_, err := exec(ctx, tx, "INSERT INTO order_states (order_id, at, state) VALUES (?, ?, ?) "+s.d.onDuplicate+
 			" state = order_states.state", order, step.At, step.State)
@@ -31,7 +31,7 @@ func (s *Store) keepSteps(ctx context.Context, tx bun.Conn, order shop.ID, steps
 }
 
 // Trail reads the past of an order of the user: from its parcel, its refund and the stored steps.
-func (s *Store) Trail(ctx context.Context, order, user shop.ID) (shop.Trail, error) {
+func (s Orders) Trail(ctx context.Context, order, user shop.ID) (shop.Trail, error) {
 	var trail shop.Trail
 	var rows []stateRow
 	var parcels []shipmentRow

@@ -31,7 +31,7 @@ func TestMySQLClientVerifiesTheServer(t *testing.T) {
 	s, err := store.OpenTrustedMySQL(ctx, dsnOfShop+"?tls=true", certificate)
 	must(t, err)
 	defer func() { must(t, s.Close()) }()
-	must(t, s.EnsurePartitions(ctx, 2))
+	must(t, s.Partitions().EnsurePartitions(ctx, 2))
 	var name, version string
 	must(t, s.DB().QueryRowContext(ctx, "SHOW SESSION STATUS LIKE 'Ssl_version'").Scan(&name, &version))
 	if version != "TLSv1.3" {

@@ -38,7 +38,7 @@ func (h *testShop) changedOrders(user shop.ID, since shop.Millis) []shop.Order {
 
 func (h *testShop) clock() shop.Instant {
 	h.t.Helper()
-	now := val(h.Clock(h.ctx))(h.t)
+	now := val(h.Store.Clock(h.ctx))(h.t)
 	return now
 }
 

@@ -30,11 +30,11 @@ const firstCheck = 5 * time.Second
 // nothing if the time to pay ends within margin of now. It returns the resulting row. ErrNoRow: no such order of this
 // user. WrongState: the sale is hidden. AddressRequired: the product ships, and the order has no address. Both are
 // checked at each call, because a recovery records trades of orders whose buyers have not paid.
-func (s *Store) OpenTrade(
+func (s Payments) OpenTrade(
 	ctx context.Context, order, user shop.ID, now shop.Millis, margin time.Duration,
 ) (shop.Order, error) {
-	return inTx(ctx, s, "open the trade of order "+order.String(), func(tx bun.Conn) (shop.Order, error) {
-		o, err := s.lockOrderOf(ctx, tx, order, user)
+	return inTx(ctx, s.session, "open the trade of order "+order.String(), func(tx bun.Conn) (shop.Order, error) {
+		o, err := s.Orders().lockOrderOf(ctx, tx, order, user)
 		expires := o.PayBy.Add(-margin)
 		if err != nil || o.State != shop.Pending || expires <= now {
 			return o, err
@@ -73,10 +73,11 @@ func checkSaleForTrade(ctx context.Context, tx bun.Conn, o *shop.Order) error {
 // EndTraded sets pending orders to cancelled or expired and returns their units to the guard, in one transaction per
 // 500 orders. The trades of these orders must have ended at the gateway. Orders of a sale whose row is locked stay
 // pending. EndTraded returns all existing rows, in their new states.
-func (s *Store) EndTraded(
+func (s Payments) EndTraded(
 	ctx context.Context, ids []shop.ID, to shop.OrderState, now shop.Millis,
 ) ([]shop.Order, error) {
-	return s.endDue(ctx, ids, ending{to: to, at: now}, func(o *shop.Order) bool { return o.State == shop.Pending })
+	pending := func(o *shop.Order) bool { return o.State == shop.Pending }
+	return s.Orders().endDue(ctx, ids, ending{to: to, at: now}, pending)
 }
 
 // endedShare: ClaimTrades reserves limit/endedShare places for trades whose time to pay has ended.
@@ -84,7 +85,7 @@ const endedShare = 8
 
 // ClaimTrades returns due trades, the longest waiting first, and postpones their next check to `until`. Trades that can
 // still be paid come first; at least an eighth of the limit is reserved for the other trades.
-func (s *Store) ClaimTrades(ctx context.Context, now, until shop.Millis, limit int) ([]payment.OpenedTrade, error) {
+func (s Payments) ClaimTrades(ctx context.Context, now, until shop.Millis, limit int) ([]payment.OpenedTrade, error) {
 	limit = min(limit, idsAtOnce)
 	var due []tradeRow
 	err := s.inTx(ctx, "claim trades", func(tx bun.Conn) (err error) {
@@ -109,7 +110,7 @@ func (s *Store) ClaimTrades(ctx context.Context, now, until shop.Millis, limit i
 
 // lockDue reads and locks due trades, the longest waiting first. ended selects trades whose time to pay has ended,
 // otherwise trades that can still be paid.
-func (s *Store) lockDue(
+func (s Payments) lockDue(
 	ctx context.Context, tx bun.Conn, ended bool, now shop.Millis, limit int,
 ) (rows []tradeRow, err error) {
 	q := tx.NewSelect().Model(&rows).Where("ended = ? AND check_at <= ?", ended, now).Order("check_at").
@@ -119,7 +120,7 @@ func (s *Store) lockDue(
 
 // CheckTrades sets the time of the next check of each trade, as of now; 0: no further check. Settled trades do not
 // change.
-func (s *Store) CheckTrades(ctx context.Context, now shop.Millis, next map[shop.ID]shop.Millis) error {
+func (s Payments) CheckTrades(ctx context.Context, now shop.Millis, next map[shop.ID]shop.Millis) error {
 	if len(next) == 0 {
 		return nil
 	}
@@ -142,13 +143,13 @@ func (s *Store) CheckTrades(ctx context.Context, now shop.Millis, next map[shop.
 }
 
 // TakesPayments reports whether the database has a trade or a payment: orders of the shop may be paid at the gateway.
-func (s *Store) TakesPayments(ctx context.Context) (takes bool, err error) {
+func (s Payments) TakesPayments(ctx context.Context) (takes bool, err error) {
 	err = s.db.NewRaw("SELECT EXISTS (SELECT 1 FROM trades) OR EXISTS (SELECT 1 FROM payments)").Scan(ctx, &takes)
 	return takes, wrap("look for trades and payments", err)
 }
 
 // OpenTrades counts the trades that still have a check scheduled.
-func (s *Store) OpenTrades(ctx context.Context) (n int64, err error) {
+func (s Payments) OpenTrades(ctx context.Context) (n int64, err error) {
 	err = s.db.NewRaw("SELECT COUNT(*) FROM trades WHERE ended IN (0, 1) AND check_at IS NOT NULL").Scan(ctx, &n)
 	return n, wrap("count open trades", err)
 }

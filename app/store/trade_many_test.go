@@ -58,7 +58,9 @@ func TestManyDueTradesAreQueriedConcurrently(t *testing.T) {
 
 	gateway := &slowGateway{delay: 100 * time.Millisecond, queriedAt: make(map[shop.ID]time.Time)}
 	watch := &payment.PayReconciler{
-		Payments: &payment.PaymentService{Gateway: gateway, Redis: wallRedis{}, Store: s},
+		Payments: &payment.PaymentService{
+			Gateway: gateway, Redis: wallRedis{}, Trades: s.Payments(), Orders: s.Orders(),
+		},
 	}
 	running, stop := context.WithCancel(h.ctx)
 	began := time.Now()

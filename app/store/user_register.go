@@ -35,7 +35,7 @@ type mailTokenRow struct {
 
 // Register writes a pending account with its tokens. It replaces pending registrations of the same email and their
 // tokens. ErrTaken: the email has an account.
-func (s *Store) Register(ctx context.Context, u shop.User, tokens ...shop.MailToken) error {
+func (s Accounts) Register(ctx context.Context, u shop.User, tokens ...shop.MailToken) error {
 	return s.inTx(ctx, "register user "+u.ID.String(), func(tx bun.Conn) error {
 		var others []userRow
 		err := s.locking(tx.NewSelect().Model(&others)).Where("email = ?", u.Email).Scan(ctx)
@@ -80,7 +80,7 @@ func deleteUnusedTokens(ctx context.Context, tx bun.Conn, user shop.ID) error {
 
 // AddMailToken adds a token. It deletes the oldest tokens of its kind beyond maxMailTokens. ErrNoRow: the account has
 // another state or email than u.
-func (s *Store) AddMailToken(ctx context.Context, t shop.MailToken, u *shop.User) error {
+func (s Accounts) AddMailToken(ctx context.Context, t shop.MailToken, u *shop.User) error {
 	return s.inTx(ctx, "add an e-mail token", func(tx bun.Conn) error {
 		// Lock the account: a link belongs to the email and the state that the caller has read.
 		account, err := s.lockUser(ctx, tx, t.User)
@@ -119,8 +119,8 @@ func addTokens(ctx context.Context, tx bun.Conn, tokens ...shop.MailToken) error
 // Activate uses the token and activates its account, if the account still has the given password hash. A repeat within
 // activationRepeatWindow returns the same account. ErrNoRow: the token does not exist, is used or has expired, or the
 // account has changed.
-func (s *Store) Activate(ctx context.Context, hash, password string, now shop.Millis) (shop.User, error) {
-	return inTx(ctx, s, "activate an account", func(tx bun.Conn) (shop.User, error) {
+func (s Accounts) Activate(ctx context.Context, hash, password string, now shop.Millis) (shop.User, error) {
+	return inTx(ctx, s.session, "activate an account", func(tx bun.Conn) (shop.User, error) {
 		user, fresh, err := useToken(ctx, tx, hash, shop.TokenActivate, now)
 		if err != nil {
 			return shop.User{}, err
@@ -138,7 +138,7 @@ func (s *Store) Activate(ctx context.Context, hash, password string, now shop.Mi
 }
 
 // Unregister deletes the pending account of an activation token. ErrNoRow: as for Activate.
-func (s *Store) Unregister(ctx context.Context, hash string, now shop.Millis) error {
+func (s Accounts) Unregister(ctx context.Context, hash string, now shop.Millis) error {
 	return s.inTx(ctx, "remove a registration", func(tx bun.Conn) error {
 		row, err := liveToken(ctx, tx, hash, shop.TokenActivate, now)
 		if err != nil {
@@ -152,14 +152,14 @@ func (s *Store) Unregister(ctx context.Context, hash string, now shop.Millis) er
 // one of these tokens and the guest id has no account, the account takes the guest id. Only links can refer to the
 // former id, because the account was never used. ErrNoRow: the account is no longer active, or its password differs
 // from the one in `verified`.
-func (s *Store) FirstLogIn(ctx context.Context, verified *shop.User, guest shop.ID, hash string) (shop.ID, error) {
+func (s Accounts) FirstLogIn(ctx context.Context, verified *shop.User, guest shop.ID, hash string) (shop.ID, error) {
 	const guestTokens = " FROM mail_tokens WHERE user_id = ? AND kind = 'guest'"
 	var first bool // most logins are not the first login, and need no transaction
 	err := s.db.NewRaw("SELECT EXISTS (SELECT 1"+guestTokens+")", verified.ID).Scan(ctx, &first)
 	if err != nil || !first {
 		return verified.ID, wrap("read the guest of user "+verified.ID.String(), err)
 	}
-	return inTx(ctx, s, "log in user "+verified.ID.String()+" first", func(tx bun.Conn) (shop.ID, error) {
+	return inTx(ctx, s.session, "log in user "+verified.ID.String()+" first", func(tx bun.Conn) (shop.ID, error) {
 		u, err := s.lockUser(ctx, tx, verified.ID)
 		switch {
 		case err != nil:
@@ -190,8 +190,8 @@ func (s *Store) FirstLogIn(ctx context.Context, verified *shop.User, guest shop.
 }
 
 // Reset uses the token, sets the password, deletes unused links and revokes all devices. ErrNoRow: as for Activate.
-func (s *Store) Reset(ctx context.Context, hash, password string, now shop.Millis) (shop.User, error) {
-	return inTx(ctx, s, "reset a password", func(tx bun.Conn) (shop.User, error) {
+func (s Accounts) Reset(ctx context.Context, hash, password string, now shop.Millis) (shop.User, error) {
+	return inTx(ctx, s.session, "reset a password", func(tx bun.Conn) (shop.User, error) {
 		user, _, err := useToken(ctx, tx, hash, shop.TokenReset, now)
 		if err != nil {
 			return shop.User{}, err
@@ -204,7 +204,7 @@ func (s *Store) Reset(ctx context.Context, hash, password string, now shop.Milli
 		if err := deleteUnusedTokens(ctx, tx, user); err != nil {
 			return shop.User{}, err
 		}
-		if _, err := s.revokeDevices(ctx, tx, user, 0); err != nil {
+		if _, err := s.Sessions().revokeDevices(ctx, tx, user, 0); err != nil {
 			return shop.User{}, err
 		}
 		return activeUser(ctx, tx, user)
@@ -213,7 +213,7 @@ func (s *Store) Reset(ctx context.Context, hash, password string, now shop.Milli
 
 // CheckMailToken reads the account of a token that is valid at the instant now. ErrNoRow: the token does not exist, is
 // used or has expired.
-func (s *Store) CheckMailToken(
+func (s Accounts) CheckMailToken(
 	ctx context.Context, hash string, kind shop.MailTokenKind, now shop.Millis,
 ) (u shop.User, err error) {
 	row, err := liveToken(ctx, s.db, hash, kind, now)

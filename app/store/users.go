@@ -10,6 +10,9 @@ import (
 	"stampede/app/shop"
 )
 
+// Accounts keeps accounts and their e-mail tokens.
+type Accounts struct{ *session }
+
 // userRow is the row of a shop.User.
 type userRow struct {
 	bun.BaseModel `bun:"table:users"`
@@ -59,13 +62,13 @@ func zeroIfNil[T any](v *T) (out T) {
 }
 
 // UserByID reads one account in any state. ErrNoRow: the id belongs to a guest, or is unused.
-func (s *Store) UserByID(ctx context.Context, id shop.ID) (shop.User, error) {
+func (s Accounts) UserByID(ctx context.Context, id shop.ID) (shop.User, error) {
 	u, err := oneUser(ctx, s.db.NewSelect().Where("id = ?", id))
 	return u, wrap("read user "+id.String(), err)
 }
 
 // UserByEmail reads the account with the email, pending or active. ErrNoRow: no such account.
-func (s *Store) UserByEmail(ctx context.Context, email string) (shop.User, error) {
+func (s Accounts) UserByEmail(ctx context.Context, email string) (shop.User, error) {
 	u, err := oneUser(ctx, whereASCII(s.db.NewSelect(), "email = ?", email))
 	return u, wrap("read a user by e-mail", err)
 }
@@ -77,12 +80,12 @@ func oneUser(ctx context.Context, q *bun.SelectQuery) (shop.User, error) {
 }
 
 // lockUser reads an account in any state and locks its row until the transaction ends. sql.ErrNoRows: no such account.
-func (s *Store) lockUser(ctx context.Context, tx bun.Conn, id shop.ID) (shop.User, error) {
+func (s Accounts) lockUser(ctx context.Context, tx bun.Conn, id shop.ID) (shop.User, error) {
 	return oneUser(ctx, s.locking(tx.NewSelect().Where("id = ?", id)))
 }
 
 // AddUser writes an account. A repeat succeeds. ErrTaken: another account has its email or id.
-func (s *Store) AddUser(ctx context.Context, u shop.User) error {
+func (s Accounts) AddUser(ctx context.Context, u shop.User) error {
 	err := s.inTx(ctx, "add user "+u.ID.String(), func(tx bun.Conn) error { return insert(ctx, tx, rowOfUser(&u)) })
 	if !isDuplicate(err) {
 		return err
@@ -98,7 +101,7 @@ func (s *Store) AddUser(ctx context.Context, u shop.User) error {
 }
 
 // EditUser sets name and language of an active account; nil keeps the value. ErrNoRow: no such active account.
-func (s *Store) EditUser(ctx context.Context, id shop.ID, name, lang *string) error {
+func (s Accounts) EditUser(ctx context.Context, id shop.ID, name, lang *string) error {
 	return s.changeRow(ctx, "edit user "+id.String(),
 		"UPDATE users SET name = COALESCE(?, name), lang = COALESCE(?, lang) WHERE id = ? AND state = ?",
 		name, lang, id, shop.UserActive)
@@ -106,7 +109,7 @@ func (s *Store) EditUser(ctx context.Context, id shop.ID, name, lang *string) er
 
 // SetRole sets the role of an active account; a change revokes all its devices. ErrNoRow: no such active account.
 // WrongState: the account is the last admin who can log in.
-func (s *Store) SetRole(ctx context.Context, id shop.ID, role shop.Role) error {
+func (s Accounts) SetRole(ctx context.Context, id shop.ID, role shop.Role) error {
 	return s.inTx(ctx, "set the role of user "+id.String(), func(tx bun.Conn) error {
 		u, err := s.lockUser(ctx, tx, id)
 		switch {
@@ -124,7 +127,7 @@ func (s *Store) SetRole(ctx context.Context, id shop.ID, role shop.Role) error {
 		if err != nil {
 			return err
 		}
-		_, err = s.revokeDevices(ctx, tx, id, 0)
+		_, err = s.Sessions().revokeDevices(ctx, tx, id, 0)
 		return err
 	})
 }
@@ -134,7 +137,7 @@ const settingAdmins = "admins_version"
 
 // keepAdmin is called before a user loses the role admin, the account or the right to log in. WrongState: no other
 // admin can log in. The setting's row lock serialises these changes until they commit.
-func (s *Store) keepAdmin(ctx context.Context, tx bun.Conn, u *shop.User) error {
+func (s Accounts) keepAdmin(ctx context.Context, tx bun.Conn, u *shop.User) error {
 	if u.Role != shop.Admin || u.State != shop.UserActive {
 		return nil
 	}
@@ -153,7 +156,7 @@ func (s *Store) keepAdmin(ctx context.Context, tx bun.Conn, u *shop.User) error 
 
 // SetPassword sets the password hash of an active account whose hash is still `old`. It deletes unused links, and
 // revokes all devices except the given one (0: all). ErrNoRow: no such active account with that hash.
-func (s *Store) SetPassword(ctx context.Context, id shop.ID, old, hash string, except shop.ID) error {
+func (s Accounts) SetPassword(ctx context.Context, id shop.ID, old, hash string, except shop.ID) error {
 	return s.inTx(ctx, "set the password of user "+id.String(), func(tx bun.Conn) error {
 		matched, err := exec(ctx, tx, "UPDATE users SET password = ? WHERE id = ? AND state = ? AND password = ?",
 			hash, id, shop.UserActive, old)
@@ -163,7 +166,7 @@ func (s *Store) SetPassword(ctx context.Context, id shop.ID, old, hash string, e
 		if err := deleteUnusedTokens(ctx, tx, id); err != nil {
 			return err
 		}
-		_, err = s.revokeDevices(ctx, tx, id, except)
+		_, err = s.Sessions().revokeDevices(ctx, tx, id, except)
 		return err
 	})
 }

@@ -50,19 +50,20 @@ func TestUserIsReadAsWritten(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, u := kit.Context(t), newUser()
 		for range 2 { // the second time as after a lost reply
-			must(t, s.AddUser(ctx, u))
+			must(t, s.Accounts().AddUser(ctx, u))
 		}
-		byID, errID := s.UserByID(ctx, u.ID)
-		byEmail, errEmail := s.UserByEmail(ctx, u.Email)
+		byID, errID := s.Accounts().UserByID(ctx, u.ID)
+		byEmail, errEmail := s.Accounts().UserByEmail(ctx, u.Email)
 		must(t, errors.Join(errID, errEmail))
 		wantEqual(t, "(-want +got)", []shop.User{u, u}, []shop.User{byID, byEmail})
 		other := newUser()
 		other.Email = u.Email
-		wantErr(t, "another account with the e-mail", s.AddUser(ctx, other), shop.ErrTaken)
-		wantErr(t, "read an unknown user", errOf(s.UserByID(ctx, other.ID)), shop.ErrNoRow)
-		must(t, errors.Join(s.EditUser(ctx, u.ID, new("Ada"), nil), s.EditUser(ctx, u.ID, nil, new("en"))))
-		wantErr(t, "edit an unknown user", s.EditUser(ctx, other.ID, new("Ada"), nil), shop.ErrNoRow)
-		if got, err := s.UserByID(ctx, u.ID); err != nil || got.Name != "Ada" || got.Lang != "en" {
+		wantErr(t, "another account with the e-mail", s.Accounts().AddUser(ctx, other), shop.ErrTaken)
+		wantErr(t, "read an unknown user", errOf(s.Accounts().UserByID(ctx, other.ID)), shop.ErrNoRow)
+		must(t, errors.Join(
+			s.Accounts().EditUser(ctx, u.ID, new("Ada"), nil), s.Accounts().EditUser(ctx, u.ID, nil, new("en"))))
+		wantErr(t, "edit an unknown user", s.Accounts().EditUser(ctx, other.ID, new("Ada"), nil), shop.ErrNoRow)
+		if got, err := s.Accounts().UserByID(ctx, u.ID); err != nil || got.Name != "Ada" || got.Lang != "en" {
 			t.Errorf("EditUser: got %+v (%v), want the new name and language", got, err)
 		}
 	})
@@ -73,19 +74,19 @@ func TestRegisterReplacesOnlyPendingUsers(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx := kit.Context(t)
 		first, firstToken := pendingUser()
-		must(t, s.Register(ctx, first, firstToken))
+		must(t, s.Accounts().Register(ctx, first, firstToken))
 		sameEmail, secondToken := pendingUser()
 		sameEmail.Email = first.Email
-		must(t, s.Register(ctx, sameEmail, secondToken))
-		wantErr(t, "the older registration is still there", errOf(s.UserByID(ctx, first.ID)), shop.ErrNoRow)
-		wantErr(t, "the older link", errOf(s.Activate(ctx, firstToken.Hash, first.Password, userNow)), shop.ErrNoRow)
-		wantErr(t, "another password", errOf(s.Activate(ctx, secondToken.Hash, "$other", userNow)), shop.ErrNoRow)
-		got := val(s.Activate(ctx, secondToken.Hash, sameEmail.Password, userNow+5))(t)
+		must(t, s.Accounts().Register(ctx, sameEmail, secondToken))
+		wantErr(t, "the older registration is still there", errOf(s.Accounts().UserByID(ctx, first.ID)), shop.ErrNoRow)
+		wantErr(t, "the older link", errOf(s.Accounts().Activate(ctx, firstToken.Hash, first.Password, userNow)), shop.ErrNoRow)
+		wantErr(t, "another password", errOf(s.Accounts().Activate(ctx, secondToken.Hash, "$other", userNow)), shop.ErrNoRow)
+		got := val(s.Accounts().Activate(ctx, secondToken.Hash, sameEmail.Password, userNow+5))(t)
 		sameEmail.State, sameEmail.ActivatedAt = shop.UserActive, userNow+5
 		wantEqual(t, "(-want +got)", sameEmail, got)
 		late, lateToken := pendingUser()
 		late.Email = sameEmail.Email
-		wantErr(t, "register with the e-mail of an account", s.Register(ctx, late, lateToken), shop.ErrTaken)
+		wantErr(t, "register with the e-mail of an account", s.Accounts().Register(ctx, late, lateToken), shop.ErrTaken)
 	})
 }
 
@@ -94,34 +95,34 @@ func TestMailTokenWorksOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx := kit.Context(t)
 		u, activate := pendingUser()
-		must(t, s.Register(ctx, u, activate))
+		must(t, s.Accounts().Register(ctx, u, activate))
 		wantNoRow := func(label string, err error) {
 			t.Helper()
 			wantErr(t, label, err, shop.ErrNoRow)
 		}
-		wantNoRow("an expired link", errOf(s.Activate(ctx, activate.Hash, u.Password, activate.ExpiresAt)))
-		wantNoRow("a link for something else", errOf(s.Reset(ctx, activate.Hash, "$new", userNow)))
-		wantNoRow("an invented link", errOf(s.Activate(ctx, hash("77"), u.Password, userNow)))
+		wantNoRow("an expired link", errOf(s.Accounts().Activate(ctx, activate.Hash, u.Password, activate.ExpiresAt)))
+		wantNoRow("a link for something else", errOf(s.Accounts().Reset(ctx, activate.Hash, "$new", userNow)))
+		wantNoRow("an invented link", errOf(s.Accounts().Activate(ctx, hash("77"), u.Password, userNow)))
 		var g errgroup.Group
 		for range 4 { // users and their mail programs open links at the same moment
-			g.Go(func() error { _, err := s.Activate(ctx, activate.Hash, u.Password, userNow); return err })
+			g.Go(func() error { _, err := s.Accounts().Activate(ctx, activate.Hash, u.Password, userNow); return err })
 		}
 		must(t, g.Wait())
-		wantNoRow("a link that was used", errOf(s.Activate(ctx, activate.Hash, u.Password, userNow.Add(time.Hour/2))))
+		wantNoRow("a link that was used", errOf(s.Accounts().Activate(ctx, activate.Hash, u.Password, userNow.Add(time.Hour/2))))
 
 		d := newDevice(u.ID)
 		u.State = shop.UserActive
-		must(t, s.AddDevice(ctx, d, &u))
+		must(t, s.Sessions().AddDevice(ctx, d, &u))
 		reset, second := tokenOf(u.ID, shop.TokenReset), tokenOf(u.ID, shop.TokenReset)
-		must(t, errors.Join(s.AddMailToken(ctx, reset, &u), s.AddMailToken(ctx, second, &u)))
-		got, err := s.Reset(ctx, reset.Hash, "$new", userNow)
+		must(t, errors.Join(s.Accounts().AddMailToken(ctx, reset, &u), s.Accounts().AddMailToken(ctx, second, &u)))
+		got, err := s.Accounts().Reset(ctx, reset.Hash, "$new", userNow)
 		if err != nil || got.Password != "$new" {
 			t.Fatalf("Reset: got %+v (%v), want the new password", got, err)
 		}
-		wantNoRow("a reset link that was used", errOf(s.Reset(ctx, reset.Hash, "$newer", userNow)))
-		wantNoRow("a link that a later request has used", errOf(s.Reset(ctx, reset.Hash, "$newer", userNow-1)))
-		wantNoRow("the other link after a reset", errOf(s.Reset(ctx, second.Hash, "$newer", userNow)))
-		if live, err := s.DevicesOf(ctx, u.ID, userNow); err != nil || len(live) != 0 {
+		wantNoRow("a reset link that was used", errOf(s.Accounts().Reset(ctx, reset.Hash, "$newer", userNow)))
+		wantNoRow("a link that a later request has used", errOf(s.Accounts().Reset(ctx, reset.Hash, "$newer", userNow-1)))
+		wantNoRow("the other link after a reset", errOf(s.Accounts().Reset(ctx, second.Hash, "$newer", userNow)))
+		if live, err := s.Sessions().DevicesOf(ctx, u.ID, userNow); err != nil || len(live) != 0 {
 			t.Errorf("after the reset: got devices %+v (%v), want none", live, err)
 		}
 	})
@@ -130,20 +131,20 @@ func TestMailTokenWorksOnce(t *testing.T) {
 func TestOnlyTheNewestMailTokensRemain(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, u := kit.Context(t), newUser()
-		must(t, s.AddUser(ctx, u))
+		must(t, s.Accounts().AddUser(ctx, u))
 		var tokens []shop.MailToken
 		for i := range shop.Millis(5) {
 			token := tokenOf(u.ID, shop.TokenReset)
 			token.ExpiresAt += i
-			must(t, s.AddMailToken(ctx, token, &u))
+			must(t, s.Accounts().AddMailToken(ctx, token, &u))
 			tokens = append(tokens, token)
 		}
 		former := u
 		former.Email = "former@shop.example"
-		err := s.AddMailToken(ctx, tokenOf(u.ID, shop.TokenReset), &former)
+		err := s.Accounts().AddMailToken(ctx, tokenOf(u.ID, shop.TokenReset), &former)
 		wantErr(t, "a link for a former e-mail", err, shop.ErrNoRow)
-		wantErr(t, "Reset with the second of five links", errOf(s.Reset(ctx, tokens[1].Hash, "$new", userNow)), shop.ErrNoRow)
-		if _, err := s.Reset(ctx, tokens[2].Hash, "$new", userNow); err != nil {
+		wantErr(t, "Reset with the second of five links", errOf(s.Accounts().Reset(ctx, tokens[1].Hash, "$new", userNow)), shop.ErrNoRow)
+		if _, err := s.Accounts().Reset(ctx, tokens[2].Hash, "$new", userNow); err != nil {
 			t.Errorf("Reset with the third of five links: got error %v", err)
 		}
 	})
@@ -154,7 +155,7 @@ func TestRefreshTokenRotatesOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, u := kit.Context(t), newUser()
 		d := newDevice(u.ID)
-		must(t, errors.Join(s.AddUser(ctx, u), s.AddDevice(ctx, d, &u)))
+		must(t, errors.Join(s.Accounts().AddUser(ctx, u), s.Sessions().AddDevice(ctx, d, &u)))
 		old := d.RefreshHash
 		rotated := make(chan bool, 4)
 		var g errgroup.Group
@@ -163,7 +164,7 @@ func TestRefreshTokenRotatesOnce(t *testing.T) {
 			next.RefreshHash, next.RotatedAt, next.LastSeenAt = hash(shop.ID(9000+i).String()), userNow+1, userNow+1
 			next.ExpiresAt, next.PreviousHash = d.ExpiresAt+1, old
 			g.Go(func() error {
-				ok, err := s.RotateDevice(ctx, next, old)
+				ok, err := s.Sessions().RotateDevice(ctx, next, old)
 				rotated <- ok
 				return err
 			})
@@ -176,23 +177,23 @@ func TestRefreshTokenRotatesOnce(t *testing.T) {
 				n++
 			}
 		}
-		got, err := s.Device(ctx, d.ID)
+		got, err := s.Sessions().Device(ctx, d.ID)
 		if err != nil || n != 1 || got.PreviousHash != old || got.ExpiresAt != d.ExpiresAt+1 {
 			t.Errorf("got %d successful rotations and the device %+v (%v), want one", n, got, err)
 		}
 		for _, want := range []bool{true, false} {
-			if ok, err := s.ReissueDevice(ctx, d.ID, old); ok != want || err != nil {
+			if ok, err := s.Sessions().ReissueDevice(ctx, d.ID, old); ok != want || err != nil {
 				t.Errorf("ReissueDevice: got %v (%v), want %v", ok, err, want)
 			}
 		}
 		next := got
 		next.RotatedAt = got.ExpiresAt
-		if ok, err := s.RotateDevice(ctx, next, got.RefreshHash); ok || err != nil {
+		if ok, err := s.Sessions().RotateDevice(ctx, next, got.RefreshHash); ok || err != nil {
 			t.Errorf("RotateDevice after the expiry: got %v (%v), want false", ok, err)
 		}
-		must(t, s.RevokeDevice(ctx, d.User, d.ID))
+		must(t, s.Sessions().RevokeDevice(ctx, d.User, d.ID))
 		next.RotatedAt = userNow + 2
-		if ok, err := s.RotateDevice(ctx, next, got.RefreshHash); ok || err != nil {
+		if ok, err := s.Sessions().RotateDevice(ctx, next, got.RefreshHash); ok || err != nil {
 			t.Errorf("RotateDevice after the revocation: got %v (%v), want false", ok, err)
 		}
 	})
@@ -202,19 +203,19 @@ func TestRefreshTokenRotatesOnce(t *testing.T) {
 func TestRevokingDevicesRevokesTheirTokens(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, u := kit.Context(t), newUser()
-		must(t, s.AddUser(ctx, u))
+		must(t, s.Accounts().AddUser(ctx, u))
 		var devices []shop.Device
 		for range 5 {
 			d := newDevice(u.ID)
-			must(t, s.AddDevice(ctx, d, &u))
+			must(t, s.Sessions().AddDevice(ctx, d, &u))
 			devices = append(devices, d)
 		}
 		otherUser := newUser()
 		foreign := newDevice(otherUser.ID)
-		must(t, errors.Join(s.AddUser(ctx, otherUser), s.AddDevice(ctx, foreign, &otherUser)))
+		must(t, errors.Join(s.Accounts().AddUser(ctx, otherUser), s.Sessions().AddDevice(ctx, foreign, &otherUser)))
 		wantRevoked := func(label string, want ...shop.Device) {
 			t.Helper()
-			found, err := s.Revocations(ctx, 0)
+			found, err := s.Sessions().Revocations(ctx, 0)
 			if err != nil || len(found.Subjects) != len(want) {
 				t.Fatalf("%s: got revocations %+v (%v), want %d", label, found, err, len(want))
 			}
@@ -232,24 +233,24 @@ func TestRevokingDevicesRevokesTheirTokens(t *testing.T) {
 				}
 			}
 		}
-		wantErr(t, "revoke a stranger's device", s.RevokeDevice(ctx, foreign.User, devices[0].ID), shop.ErrNoRow)
+		wantErr(t, "revoke a stranger's device", s.Sessions().RevokeDevice(ctx, foreign.User, devices[0].ID), shop.ErrNoRow)
 		for range 2 {
-			must(t, s.RevokeDevice(ctx, u.ID, devices[0].ID))
+			must(t, s.Sessions().RevokeDevice(ctx, u.ID, devices[0].ID))
 		}
 		wantRevoked("one", devices[0])
 		wantErr(t, "a password that was changed meanwhile",
-			s.SetPassword(ctx, u.ID, "$other", "$new", devices[1].ID), shop.ErrNoRow)
+			s.Accounts().SetPassword(ctx, u.ID, "$other", "$new", devices[1].ID), shop.ErrNoRow)
 		wantRevoked("nothing changed", devices[0])
-		must(t, s.SetPassword(ctx, u.ID, u.Password, "$new", devices[1].ID))
+		must(t, s.Accounts().SetPassword(ctx, u.ID, u.Password, "$new", devices[1].ID))
 		wantRevoked("all but one", devices[0], devices[2], devices[3], devices[4])
-		must(t, s.SetRole(ctx, u.ID, shop.Shopper))
+		must(t, s.Accounts().SetRole(ctx, u.ID, shop.Shopper))
 		wantRevoked("the same role", devices[0], devices[2], devices[3], devices[4])
-		must(t, s.SetRole(ctx, u.ID, shop.Operator))
+		must(t, s.Accounts().SetRole(ctx, u.ID, shop.Operator))
 		wantRevoked("another role", devices...)
-		if got, err := s.UserByID(ctx, u.ID); err != nil || got.Role != shop.Operator {
+		if got, err := s.Accounts().UserByID(ctx, u.ID); err != nil || got.Role != shop.Operator {
 			t.Errorf("got role %v (%v), want %v", got.Role, err, shop.Operator)
 		}
-		if live, err := s.DevicesOf(ctx, foreign.User, userNow); err != nil || len(live) != 1 {
+		if live, err := s.Sessions().DevicesOf(ctx, foreign.User, userNow); err != nil || len(live) != 1 {
 			t.Errorf("got devices of another user %v (%v), want one", live, err)
 		}
 	})
@@ -258,13 +259,13 @@ func TestRevokingDevicesRevokesTheirTokens(t *testing.T) {
 func TestOnlyTheNewestDevicesRemain(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, u := kit.Context(t), newUser()
-		must(t, s.AddUser(ctx, u))
+		must(t, s.Accounts().AddUser(ctx, u))
 		for i := range shop.Millis(22) {
 			d := newDevice(u.ID)
 			d.LastSeenAt += i
-			must(t, s.AddDevice(ctx, d, &u))
+			must(t, s.Sessions().AddDevice(ctx, d, &u))
 		}
-		live, err := s.DevicesOf(ctx, u.ID, userNow)
+		live, err := s.Sessions().DevicesOf(ctx, u.ID, userNow)
 		if err != nil || len(live) != 20 || live[0].LastSeenAt != userNow+21 || live[19].LastSeenAt != userNow+2 {
 			t.Errorf("got %d devices (%v), want the 20 newest", len(live), err)
 		}
@@ -274,20 +275,21 @@ func TestOnlyTheNewestDevicesRemain(t *testing.T) {
 func TestRevocationsReturnsOnlyNewSubjects(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx := kit.Context(t)
-		start, err := s.Revocations(ctx, 0)
+		start, err := s.Sessions().Revocations(ctx, 0)
 		must(t, err)
 		later := start.Now.Add(time.Hour)
 		for range 2 {
-			must(t, s.Revoke(ctx, []shop.ID{9, 8}, later))
+			must(t, s.Sessions().Revoke(ctx, []shop.ID{9, 8}, later))
 		}
-		err = errors.Join(s.Revoke(ctx, []shop.ID{8}, later-9), s.Revoke(ctx, []shop.ID{7}, start.Now-1))
+		err = errors.Join(
+			s.Sessions().Revoke(ctx, []shop.ID{8}, later-9), s.Sessions().Revoke(ctx, []shop.ID{7}, start.Now-1))
 		must(t, err)
-		got, err := s.Revocations(ctx, start.Now)
+		got, err := s.Sessions().Revocations(ctx, start.Now)
 		want := []shop.Revocation{{Subject: 8, Until: later}, {Subject: 9, Until: later}}
 		if diff := cmp.Diff(want, got.Subjects); diff != "" || err != nil {
 			t.Error(diff, err)
 		}
-		if got, err := s.Revocations(ctx, got.Now.Add(time.Minute)); err != nil || len(got.Subjects) != 0 {
+		if got, err := s.Sessions().Revocations(ctx, got.Now.Add(time.Minute)); err != nil || len(got.Subjects) != 0 {
 			t.Errorf("revocations of the next minute: got %+v (%v), want none", got, err)
 		}
 	})
@@ -297,12 +299,12 @@ func TestRevocationsReturnsOnlyNewSubjects(t *testing.T) {
 func TestOneOfConcurrentKeyRotationsSucceeds(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx := kit.Context(t)
-		if k, err := s.KeyGeneration(ctx); err != nil || k != (shop.KeyGeneration{}) {
+		if k, err := s.Sessions().KeyGeneration(ctx); err != nil || k != (shop.KeyGeneration{}) {
 			t.Fatalf("before the first rotation: got %+v (%v), want generation 0", k, err)
 		}
 		results := make(chan error, 3)
 		for range cap(results) {
-			go func() { _, err := s.RotateKey(ctx, 0, false); results <- err }()
+			go func() { _, err := s.Sessions().RotateKey(ctx, 0, false); results <- err }()
 		}
 		done := 0
 		for range cap(results) {
@@ -313,15 +315,15 @@ func TestOneOfConcurrentKeyRotationsSucceeds(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		k, err := s.KeyGeneration(ctx)
+		k, err := s.Sessions().KeyGeneration(ctx)
 		if err != nil || done != 1 || k.Number != 1 || k.Oldest != 0 || k.Since == 0 {
 			t.Errorf("got %d successful rotations and the generation %+v (%v), want one and generation 1", done, k, err)
 		}
-		now, err := s.RotateKey(ctx, 1, true)
+		now, err := s.Sessions().RotateKey(ctx, 1, true)
 		if err != nil || now.Number != 2 || now.Oldest != 2 || k.Salt != "" || len(now.Salt) < 26 {
 			t.Errorf("rotation that invalidates older tokens: got %+v (%v)", now, err)
 		}
-		if k, err := s.RotateKey(ctx, 2, false); err != nil || k.Oldest != 2 || k.Salt != now.Salt {
+		if k, err := s.Sessions().RotateKey(ctx, 2, false); err != nil || k.Oldest != 2 || k.Salt != now.Salt {
 			t.Errorf("the next rotation: got %+v (%v), want the same oldest generation and salt", k, err)
 		}
 	})
@@ -338,20 +340,20 @@ func TestLastAdminStays(t *testing.T) {
 			if change != nil {
 				change(&u)
 			}
-			must(t, s.AddUser(ctx, u))
+			must(t, s.Accounts().AddUser(ctx, u))
 			return u.ID
 		}
 		admin(func(u *shop.User) { u.State, u.ActivatedAt = shop.UserPending, 0 })
 		admin(func(u *shop.User) { u.Password = "" })
 		blocked, last := admin(nil), admin(nil)
 		block := func(id shop.ID) error {
-			return errOf(s.AddBlock(ctx, store.Block{Kind: store.BlockUser, Value: id.String()}, 0))
+			return errOf(s.Blocks().AddBlock(ctx, store.Block{Kind: store.BlockUser, Value: id.String()}, 0))
 		}
 		must(t, block(blocked))
 		changes := map[string]func(id shop.ID) error{
-			"role":     func(id shop.ID) error { return s.SetRole(ctx, id, shop.Operator) },
+			"role":     func(id shop.ID) error { return s.Accounts().SetRole(ctx, id, shop.Operator) },
 			"block":    block,
-			"deletion": func(id shop.ID) error { return s.Erase(ctx, id, nil, userNow, userNow) },
+			"deletion": func(id shop.ID) error { return s.PersonalData().Erase(ctx, id, nil, userNow, userNow) },
 		}
 		rejected := &shop.Error{Code: shop.WrongState}
 		for name, change := range changes {
@@ -377,6 +379,6 @@ func TestLastAdminStays(t *testing.T) {
 				}
 			}
 		}
-		must(t, s.SetRole(ctx, blocked, shop.Shopper))
+		must(t, s.Accounts().SetRole(ctx, blocked, shop.Shopper))
 	})
 }

@@ -9,6 +9,9 @@ import (
 	"stampede/app/shop"
 )
 
+// Withdrawals keeps the stock that operators take out of sales.
+type Withdrawals struct{ *session }
+
 // withdrawalRow is the row of a shop.StockWithdrawal.
 type withdrawalRow struct {
 	bun.BaseModel `bun:"table:stock_operations"`
@@ -34,8 +37,8 @@ const withdrawalsPerGeneration = 1_000_000
 
 // AddWithdrawal enters a pending withdrawal of units and returns it with its number. It raises the version of the
 // catalogue, whose row lock serialises callers, so that numbers are assigned in order.
-func (s *Store) AddWithdrawal(ctx context.Context, sale shop.ID, units int64) (shop.StockWithdrawal, error) {
-	return inTx(ctx, s, "request a withdrawal from sale "+sale.String(), func(tx bun.Conn) (shop.StockWithdrawal, error) {
+func (s Withdrawals) AddWithdrawal(ctx context.Context, sale shop.ID, units int64) (shop.StockWithdrawal, error) {
+	return inTx(ctx, s.session, "request a withdrawal from sale "+sale.String(), func(tx bun.Conn) (shop.StockWithdrawal, error) {
 		if err := s.raise(ctx, tx, settingVersion); err != nil {
 			return shop.StockWithdrawal{}, err
 		}
@@ -61,21 +64,21 @@ func (s *Store) AddWithdrawal(ctx context.Context, sale shop.ID, units int64) (s
 }
 
 // Withdrawal reads one withdrawal. ErrNoRow: no such withdrawal.
-func (s *Store) Withdrawal(ctx context.Context, id int64) (shop.StockWithdrawal, error) {
+func (s Withdrawals) Withdrawal(ctx context.Context, id int64) (shop.StockWithdrawal, error) {
 	var row withdrawalRow
 	err := s.db.NewSelect().Model(&row).Where("id = ?", id).Scan(ctx)
 	return row.withdrawal(), wrap(fmt.Sprintf("read withdrawal %d", id), err)
 }
 
 // PendingWithdrawals lists withdrawals that are not settled, the oldest first.
-func (s *Store) PendingWithdrawals(ctx context.Context, limit int) ([]shop.StockWithdrawal, error) {
+func (s Withdrawals) PendingWithdrawals(ctx context.Context, limit int) ([]shop.StockWithdrawal, error) {
 	var rows []withdrawalRow
 	err := s.db.NewSelect().Model(&rows).Where("state = ?", shop.StockPending).Order("id").Limit(int64(limit)).Scan(ctx)
 	return convert(rows, (*withdrawalRow).withdrawal), wrap("read pending withdrawals", err)
 }
 
 // SettledWithdrawals lists the settled withdrawals of a sale.
-func (s *Store) SettledWithdrawals(ctx context.Context, sale shop.ID) ([]shop.StockWithdrawal, error) {
+func (s Sales) SettledWithdrawals(ctx context.Context, sale shop.ID) ([]shop.StockWithdrawal, error) {
 	var rows []withdrawalRow
 	err := s.db.NewSelect().Model(&rows).Where("sale_id = ? AND state <> ?", sale, shop.StockPending).Order("id").Scan(ctx)
 	return convert(rows, (*withdrawalRow).withdrawal), wrap("read the withdrawals of sale "+sale.String(), err)
@@ -84,8 +87,8 @@ func (s *Store) SettledWithdrawals(ctx context.Context, sale shop.ID) ([]shop.St
 // SettleWithdrawal counts the units that Redis took under the epoch as withdrawn, once, and returns the withdrawal.
 // ErrStaleEpoch: Redis was recovered since then, and must decide again. The update of the sale requires the epoch,
 // because a recovery raises the epoch before it reads the sale (I8).
-func (s *Store) SettleWithdrawal(ctx context.Context, id, taken, epoch int64) (shop.StockWithdrawal, error) {
-	return inTx(ctx, s, fmt.Sprintf("settle withdrawal %d", id), func(tx bun.Conn) (shop.StockWithdrawal, error) {
+func (s Withdrawals) SettleWithdrawal(ctx context.Context, id, taken, epoch int64) (shop.StockWithdrawal, error) {
+	return inTx(ctx, s.session, fmt.Sprintf("settle withdrawal %d", id), func(tx bun.Conn) (shop.StockWithdrawal, error) {
 		row, err := s.lockWithdrawal(ctx, tx, id)
 		if err != nil || row.State != shop.StockPending {
 			return row.withdrawal(), err
@@ -123,8 +126,8 @@ func unsettledReason(ctx context.Context, tx bun.Conn, sale shop.ID, epoch int64
 
 // RefuseWithdrawal refuses a pending withdrawal of a sale that has left Redis permanently, because Redis cannot decide
 // it any more. It changes no other withdrawal.
-func (s *Store) RefuseWithdrawal(ctx context.Context, id int64) (shop.StockWithdrawal, error) {
-	return inTx(ctx, s, fmt.Sprintf("refuse withdrawal %d", id), func(tx bun.Conn) (shop.StockWithdrawal, error) {
+func (s Withdrawals) RefuseWithdrawal(ctx context.Context, id int64) (shop.StockWithdrawal, error) {
+	return inTx(ctx, s.session, fmt.Sprintf("refuse withdrawal %d", id), func(tx bun.Conn) (shop.StockWithdrawal, error) {
 		row, err := s.lockWithdrawal(ctx, tx, id)
 		if err != nil || row.State != shop.StockPending {
 			return row.withdrawal(), err
@@ -141,12 +144,12 @@ func (s *Store) RefuseWithdrawal(ctx context.Context, id int64) (shop.StockWithd
 	})
 }
 
-func (s *Store) lockWithdrawal(ctx context.Context, tx bun.Conn, id int64) (row withdrawalRow, err error) {
+func (s Withdrawals) lockWithdrawal(ctx context.Context, tx bun.Conn, id int64) (row withdrawalRow, err error) {
 	err = s.locking(tx.NewSelect().Model(&row)).Where("id = ?", id).Scan(ctx)
 	return row, err
 }
 
-func (s *Store) endWithdrawal(ctx context.Context, tx bun.Conn, row *withdrawalRow) error {
+func (s Withdrawals) endWithdrawal(ctx context.Context, tx bun.Conn, row *withdrawalRow) error {
 	return execMatching(ctx, tx, 1, "end a withdrawal",
 		"UPDATE stock_operations SET state = ?, taken = ?, settled_at = "+s.d.now+" WHERE id = ? AND state = ?",
 		row.State, row.Taken, row.ID, shop.StockPending)

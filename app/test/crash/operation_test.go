@@ -64,7 +64,7 @@ func dieDuringOperation(t *testing.T, flow, point string) {
 // operation returns an operation of the flow. Operations on a sale change the sale with more units.
 func (w *world) operation(flow string) operation {
 	w.t.Helper()
-	sale, err := w.store.Sale(kit.Context(w.t), w.sales[0].ID)
+	sale, err := w.store.Sales().Sale(kit.Context(w.t), w.sales[0].ID)
 	w.must(err)
 	on := "/api/v1/operator/sales/" + sale.ID.String()
 	decided := func(*node) string { return w.missingEffect(&sale) }
@@ -110,7 +110,7 @@ func (w *world) operation(flow string) operation {
 func (w *world) missingEffect(before *shop.Sale) string {
 	w.t.Helper()
 	ctx := kit.Context(w.t)
-	sale, err := w.store.Sale(ctx, before.ID)
+	sale, err := w.store.Sales().Sale(ctx, before.ID)
 	w.must(err)
 	if sale.Version <= before.Version {
 		return fmt.Sprintf("the sale is at version %d", sale.Version)

@@ -128,7 +128,7 @@ func (p *payer) awaitState(n *node, state shop.OrderState) {
 	p.w.t.Helper()
 	kit.Eventually(p.w.t, settleTimeout, func() (bool, string) {
 		var row shop.Order
-		rows, err := p.w.store.OrdersByID(kit.Context(p.w.t), []shop.ID{p.order})
+		rows, err := p.w.store.Orders().OrdersByID(kit.Context(p.w.t), []shop.ID{p.order})
 		if err == nil && len(rows) == 1 {
 			row = rows[0]
 		}
@@ -138,7 +138,7 @@ func (p *payer) awaitState(n *node, state shop.OrderState) {
 
 func (p *payer) row() shop.Order {
 	p.w.t.Helper()
-	row, err := p.w.store.Order(kit.Context(p.w.t), p.order)
+	row, err := p.w.store.Orders().Order(kit.Context(p.w.t), p.order)
 	p.w.must(err)
 	return row
 }
@@ -151,7 +151,7 @@ func (w *world) moneyProblem(sim *sim.Simulator) string {
 		kept[shop.ID(number(trade.Order))] = trade.TakenFen - trade.RefundedFen
 	}
 	ids := slices.Collect(maps.Keys(kit.IDs(w.t, w.db, "SELECT id FROM orders")))
-	rows, err := w.store.OrdersByID(kit.Context(w.t), ids)
+	rows, err := w.store.Orders().OrdersByID(kit.Context(w.t), ids)
 	w.must(err)
 	for i := range rows {
 		row, want := &rows[i], int64(0)

@@ -105,7 +105,7 @@ func dieDuringAddressChange(t *testing.T, point string) {
 	next := w.start()
 	w.reconnectAll(next)
 	w.awaitRest(next, fmt.Sprintf("%3d uncommitted", uncommitted))
-	rows, err := w.store.OrdersByID(kit.Context(t), confirmed)
+	rows, err := w.store.Orders().OrdersByID(kit.Context(t), confirmed)
 	w.must(err)
 	for _, o := range rows {
 		if o.Address == nil || *o.Address != address {
@@ -144,7 +144,7 @@ func dieDuringRecovery(t *testing.T, point string) {
 		w.exec("UPDATE orders SET state = 'pending', reason = '', cancelled_at = 0, rev = 1, published_rev = 1," +
 			" unpublished_since = NULL, pay_by = created_at + 3600000 WHERE state = 'cancelled' AND hold = 1")
 	default: // the database is an epoch ahead, as after a recovery that died elsewhere
-		_, err := w.store.AdvanceEpoch(kit.Context(t), w.sales[0].Partition, 0)
+		_, err := w.store.Partitions().AdvanceEpoch(kit.Context(t), w.sales[0].Partition, 0)
 		w.must(err)
 	}
 	if point == "recover.after-restore" || point == "recover.after-end" || point == "recover.after-compare" {

@@ -209,7 +209,7 @@ func (p *promotion) retry(list *[]*payer, done func(who *payer) bool) int {
 
 func (p *promotion) payLate() (left int) {
 	return p.retry(&p.latePayers, func(who *payer) bool {
-		row, err := p.store.Order(p.t.Context(), who.order)
+		row, err := p.store.Orders().Order(p.t.Context(), who.order)
 		ended := err == nil && (row.State == shop.Expired || row.State == shop.Cancelled)
 		if ended && p.sim.PayLate(who.order.String()) == nil {
 			p.memory.addOp(Op{Kind: Pay, Order: who.order, Outcome: OK})

@@ -66,7 +66,7 @@ func (w *world) expireUnpublished() {
 	now := shop.MillisOf(time.Now())
 	w.exec(fmt.Sprintf("UPDATE orders SET pay_by = %d", now-1))
 	for ids := range slices.Chunk(w.memory.acceptedOrders(), 1000) {
-		_, err := w.store.Expire(kit.Context(w.t), ids, now)
+		_, err := w.store.Orders().Expire(kit.Context(w.t), ids, now)
 		w.must(err)
 	}
 }

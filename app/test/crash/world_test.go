@@ -79,7 +79,7 @@ func openWorld(t *testing.T, redisURL, dsn string, settings ...string) *world {
 	t.Cleanup(func() { _ = w.redis.Close() })
 	_, err = migrations.Up(ctx, w.store.DB())
 	w.must(err)
-	w.must(w.store.EnsurePartitions(ctx, partitions))
+	w.must(w.store.Partitions().EnsurePartitions(ctx, partitions))
 	w.slot = kit.OpenSlot(t, w.store)
 	return w
 }

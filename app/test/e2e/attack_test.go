@@ -77,7 +77,7 @@ func TestAttackersGetFewUnits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newShop(t, "STAMPEDE_PAY_WINDOW=1h")
-			s.must(s.store.SetWorkBits(kit.Context(t), 10))
+			s.must(s.store.Settings().SetWorkBits(kit.Context(t), 10))
 			n := startShipped(t, s.settings...)
 			for _, kind := range c.kinds {
 				o := attack.Options{

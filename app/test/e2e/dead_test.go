@@ -73,7 +73,7 @@ func TestDeadLetterIsListedReplayedAndDropped(t *testing.T) {
 	kit.Eventually(t, waitTimeout, func() (bool, string) {
 		return invalidBuyer.received(replayed.Order, shop.Pending), "the buyer did not receive the replayed order"
 	})
-	row, err := s.store.Order(kit.Context(t), replayed.Order)
+	row, err := s.store.Orders().Order(kit.Context(t), replayed.Order)
 	s.must(err)
 	if row.State != shop.Pending || row.Address == nil || row.Address.Text != address.Text ||
 		row.Key != "to-be-replayed" {

@@ -129,9 +129,9 @@ func (s *testShop) offerNamed(text string) shop.Sale {
 		OpensAt: shop.MillisOf(now.Add(-time.Second)), ClosesAt: shop.MillisOf(now.Add(time.Hour)),
 	}
 	ctx := kit.Context(s.t)
-	s.must(s.store.AddCategories(ctx, []shop.Category{category}))
-	s.must(s.store.AddProducts(ctx, []shop.Product{product}))
-	s.must(s.store.AddSales(ctx, []shop.Sale{sale}))
+	s.must(s.store.Catalogue().AddCategories(ctx, []shop.Category{category}))
+	s.must(s.store.Catalogue().AddProducts(ctx, []shop.Product{product}))
+	s.must(s.store.Sales().AddSales(ctx, []shop.Sale{sale}))
 	return sale
 }
 

@@ -27,7 +27,7 @@ func (s *testShop) buyerWithMail(email string) shop.User {
 		ID: kit.NewID(), Email: email, Name: "Ada", Role: shop.Shopper, Lang: "en", State: shop.UserActive,
 		CreatedAt: shop.MillisOf(time.Now()), ActivatedAt: shop.MillisOf(time.Now()),
 	}
-	s.must(s.store.AddUser(kit.Context(s.t), u))
+	s.must(s.store.Accounts().AddUser(kit.Context(s.t), u))
 	return u
 }
 

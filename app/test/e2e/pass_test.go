@@ -23,7 +23,7 @@ import (
 func (s *testShop) addChallengeSale(units int64, limit int, kind shop.Challenge) shop.Sale {
 	s.t.Helper()
 	sale := s.open(units, limit)
-	s.must(s.store.SetChallenge(kit.Context(s.t), sale.ID, kind))
+	s.must(s.store.Sales().SetChallenge(kit.Context(s.t), sale.ID, kind))
 	return sale
 }
 
@@ -51,7 +51,7 @@ func TestWorkPassIsBoundToUserAndSale(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	sale, other := s.addChallengeSale(20, 3, shop.ChallengeWork), s.addChallengeSale(20, 3, shop.ChallengeWork)
-	s.must(s.store.SetWorkBits(kit.Context(t), 10))
+	s.must(s.store.Settings().SetWorkBits(kit.Context(t), 10))
 	a, b := s.start(), s.start()
 	user, stranger := kit.NewID(), kit.NewID()
 	buyer, _ := login(t, a, user, "")

@@ -43,7 +43,7 @@ func openShop(t *testing.T, redisURL, dsn string, settings ...string) *testShop 
 	if _, err := migrations.Up(ctx, database.DB()); err != nil {
 		t.Fatal(err)
 	}
-	if err := database.EnsurePartitions(ctx, 8); err != nil {
+	if err := database.Partitions().EnsurePartitions(ctx, 8); err != nil {
 		t.Fatal(err)
 	}
 	db, err := sql.Open("mysql", dsn)

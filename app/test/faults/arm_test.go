@@ -42,11 +42,11 @@ type oneOrderStore struct{ order.Store }
 
 func (oneOrderStore) Expire(ctx context.Context, _ []shop.ID, _ shop.Millis) ([]shop.Order, error) {
 	ended := shop.Order{ID: 1, State: shop.Expired, Rev: 2, Touched: true}
-	return []shop.Order{ended}, OfContext(ctx, "Store.Expire", nil)
+	return []shop.Order{ended}, OfContext(ctx, "Orders.Expire", nil)
 }
 
 func (oneOrderStore) Cancel(ctx context.Context, _, _ shop.ID, _ shop.Millis) (shop.Order, error) {
-	return shop.Order{ID: 1, State: shop.Cancelled, Rev: 2, Touched: true}, OfContext(ctx, "Store.Cancel", nil)
+	return shop.Order{ID: 1, State: shop.Cancelled, Rev: 2, Touched: true}, OfContext(ctx, "Orders.Cancel", nil)
 }
 
 // acceptingRedis accepts returned units.

@@ -2,8 +2,8 @@ package faults
 
 import "context"
 
-// Fault decides the outcome of a call. The name of a call is "Store.Method" for a transaction, "script name" or a
-// command for Redis, and "Gateway.Method" for the gateway. A Fault makes the call or skips it, and returns the error
+// Fault decides the outcome of a call. The name of a call is "Type.Method" of package store for a transaction, "script
+// name" or a command for Redis, and "Gateway.Method" for the gateway. A Fault makes the call or skips it, and returns the error
 // for the caller. It must be safe for concurrent use.
 type Fault func(ctx context.Context, name string, call func() error) error
 

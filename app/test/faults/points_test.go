@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"stampede/app/payment"
-	"stampede/app/store"
 	"stampede/streams"
 )
 
@@ -36,7 +35,7 @@ func TestEveryPointMatchesACall(t *testing.T) {
 			t.Errorf("%s has no call", p.Name)
 		}
 		for _, call := range p.calls {
-			if !interceptable(call) {
+			if !interceptable(call, declared) {
 				t.Errorf("%s has the call %q, which cannot be faulted", p.Name, call)
 			}
 		}
@@ -47,18 +46,15 @@ func TestEveryPointMatchesACall(t *testing.T) {
 }
 
 // interceptable reports whether a fault can intercept the call.
-func interceptable(call string) bool {
+func interceptable(call string, declared map[string]bool) bool {
 	if script, is := strings.CutPrefix(call, scriptPrefix); is {
 		return streams.ScriptSHA(script) != ""
 	}
-	method, is := strings.CutPrefix(call, "Store.")
-	if is {
-		_, is = reflect.TypeFor[*store.Store]().MethodByName(method)
+	if method, is := strings.CutPrefix(call, "Gateway."); is {
+		_, is = reflect.TypeFor[payment.Gateway]().MethodByName(method)
 		return is
 	}
-	method, _ = strings.CutPrefix(call, "Gateway.")
-	_, is = reflect.TypeFor[payment.Gateway]().MethodByName(method)
-	return is
+	return declared["store."+call] || declared["store.(*Store)."+strings.TrimPrefix(call, "Store.")]
 }
 
 // functionsOfFlows returns the functions and methods of the flow packages, as "package.Name" or "package.(*Type).Name".

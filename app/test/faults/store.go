@@ -3,35 +3,37 @@ package faults
 import (
 	"context"
 	"reflect"
+	"regexp"
 	"runtime"
 	"strings"
 
 	"stampede/app/store"
 )
 
-// Transactions returns a fault for store.Store.Around. It applies to each transaction. The call name contains the store
-// method that the flow called.
+// Transactions returns a fault for Store.WrapTransaction. It applies to each transaction. The name of the call is the
+// type and method that the flow called, for example "Orders.Insert".
 func Transactions(f Fault) func(ctx context.Context, call func() error) error {
-	return func(ctx context.Context, call func() error) error { return f(ctx, "Store."+storeMethod(), call) }
+	return func(ctx context.Context, call func() error) error { return f(ctx, storeMethod(), call) }
 }
 
 var storePackage = reflect.TypeFor[store.Store]().PkgPath()
 
-// storeMethod returns the outermost method of the innermost store on the stack.
-func storeMethod() (method string) {
+// storeMethod returns the outermost exported method of the innermost store on the stack.
+func storeMethod() (called string) {
 	for function := range stackFunctions() {
 		name, inside := strings.CutPrefix(function, storePackage+".")
-		switch {
-		case inside:
-			if own, is := strings.CutPrefix(name, "(*Store)."); is {
-				method, _, _ = strings.Cut(own, ".")
-			}
-		case method != "":
-			return method
+		if !inside && called != "" {
+			return called
+		}
+		if parts := methodName.FindStringSubmatch(name); inside && parts != nil {
+			called = parts[1] + "." + parts[2]
 		}
 	}
-	return method
+	return called
 }
+
+// methodName matches a method of an exported type, as the runtime names it: Orders.Insert or (*Store).RunOperation.
+var methodName = regexp.MustCompile(`^\(?\*?([A-Z]\w*)\)?\.([A-Z]\w*)`)
 
 // maxDepth limits the searched stack depth. A node's stacks have about forty frames.
 const maxDepth = 256

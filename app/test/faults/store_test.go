@@ -20,11 +20,13 @@ func TestTransactionsAreNamedAfterTheirMethods(t *testing.T) {
 		return call()
 	})
 	sale := kit.Offer(t, s, shop.Sale{Slot: kit.OpenSlot(t, s).ID, Initial: 1, Limit: 1, Cap: 1})
-	_, err := s.Insert(t.Context(), 0, []shop.NewOrder{{ID: kit.NewID(), Sale: sale.ID, User: 1, Qty: 1, Key: "key-1234"}})
+	_, err := s.Orders().Insert(t.Context(), 0, []shop.NewOrder{
+		{ID: kit.NewID(), Sale: sale.ID, User: 1, Qty: 1, Key: "key-1234"},
+	})
 	if !errors.Is(err, shop.ErrStaleEpoch) && err != nil {
 		t.Error(err)
 	}
-	want := []string{"Store.AddSlots", "Store.AddCategories", "Store.AddProducts", "Store.AddSales", "Store.Insert"}
+	want := []string{"Catalogue.AddSlots", "Catalogue.AddCategories", "Catalogue.AddProducts", "Sales.AddSales", "Orders.Insert"}
 	if got := slices.Compact(names); !slices.Equal(got, want) {
 		t.Errorf("the transactions are %q, want %q", got, want)
 	}

@@ -26,7 +26,7 @@ func OpenSlot(t testing.TB, to *store.Store) shop.Slot {
 	t.Helper()
 	now := shop.MillisOf(time.Now())
 	slot := shop.Slot{ID: NewID(), OpensAt: now.Add(-time.Hour), ClosesAt: now.Add(2 * time.Hour)}
-	if err := to.AddSlots(Context(t), []shop.Slot{slot}); err != nil {
+	if err := to.Catalogue().AddSlots(Context(t), []shop.Slot{slot}); err != nil {
 		t.Fatal(err)
 	}
 	return slot
@@ -43,8 +43,8 @@ func Offer(t testing.TB, to *store.Store, sale shop.Sale) shop.Sale {
 	}
 	sale.ID, sale.PriceFen, sale.Version = NewID(), 4900, 1
 	ctx := Context(t)
-	err := errors.Join(to.AddCategories(ctx, []shop.Category{category}),
-		to.AddProducts(ctx, []shop.Product{sale.Product}), to.AddSales(ctx, []shop.Sale{sale}))
+	err := errors.Join(to.Catalogue().AddCategories(ctx, []shop.Category{category}),
+		to.Catalogue().AddProducts(ctx, []shop.Product{sale.Product}), to.Sales().AddSales(ctx, []shop.Sale{sale}))
 	if err != nil {
 		t.Fatal(err)
 	}

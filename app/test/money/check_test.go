@@ -38,8 +38,8 @@ func (w *world) awaitRest(sale shop.SaleRef, orders []shop.ID, fail func(format 
 // audit returns the failures of the sale's audit; "" on success.
 func (w *world) audit(sale shop.SaleRef) string {
 	w.t.Helper()
-	audit := recovery.Auditor{Redis: w.inventory, Store: w.db}
-	report, err := audit.Sale(w.ctx, sale.ID)
+	audit := recovery.Auditor{Redis: w.inventory, Orders: w.db.Orders(), Sales: w.db.Sales()}
+	report, err := audit.AuditSale(w.ctx, sale.ID)
 	w.must(err)
 	return strings.Join(report.Failures, "; ")
 }
@@ -47,7 +47,7 @@ func (w *world) audit(sale shop.SaleRef) string {
 // pendingWork returns pending work of the orders; "" if there is no such work.
 func (w *world) pendingWork(orders []shop.ID) string {
 	w.t.Helper()
-	if list, err := w.db.Unresolved(w.ctx, 1<<60, 0, 10); err != nil || len(list) > 0 {
+	if list, err := w.db.Payments().Unresolved(w.ctx, 1<<60, 0, 10); err != nil || len(list) > 0 {
 		return fmt.Sprintf("unsettled payments %+v, %v", list, err)
 	}
 	for _, id := range orders {

@@ -62,7 +62,7 @@ func (g *fakeGateway) Close(ctx context.Context, order shop.ID) (payment.Trade, 
 
 // stopwatch measures the time from the gateway's reply to the end of the order's row.
 type stopwatch struct {
-	*store.Store
+	store.Payments
 	gateway  *fakeGateway
 	maxDelay atomic.Int64
 }
@@ -70,7 +70,7 @@ type stopwatch struct {
 func (s *stopwatch) EndTraded(
 	ctx context.Context, orders []shop.ID, to shop.OrderState, now shop.Millis,
 ) ([]shop.Order, error) {
-	rows, err := s.Store.EndTraded(ctx, orders, to, now)
+	rows, err := s.Payments.EndTraded(ctx, orders, to, now)
 	for _, o := range rows {
 		repliedAt, _ := s.gateway.replyTimes.Load(o.ID)
 		took := int64(time.Since(repliedAt.(time.Time)))
@@ -91,7 +91,7 @@ func TestSilentGatewayDelaysOnlyOpenedPayments(t *testing.T) {
 	w.reserveMany(sale)
 	gateway := &fakeGateway{}
 	gateway.health.Store(int32(silent))
-	watch := &stopwatch{Store: w.db, gateway: gateway}
+	watch := &stopwatch{Payments: w.db.Payments(), gateway: gateway}
 	w.expireTogether(gateway, watch)
 	began := time.Now()
 	w.awaitStock(sale, "orders without an opened payment end", crowd/2)
@@ -155,10 +155,10 @@ func (w *world) reserveMany(sale shop.SaleRef) {
 
 // expireTogether opens the payment of every second order, sets all deadlines to the same past instant, and sweeps until
 // the test ends.
-func (w *world) expireTogether(gateway *fakeGateway, db payment.Store) {
+func (w *world) expireTogether(gateway *fakeGateway, trades payment.Trades) {
 	w.t.Helper()
 	n := w.node(nil)
-	n.payments.Gateway, n.payments.Store = gateway, db
+	n.payments.Gateway, n.payments.Trades = gateway, trades
 	closer := payment.NewTradeCloser(n.payments)
 	n.expirer.Closer = closer
 	now, err := w.inventory.Now(w.ctx)

@@ -38,31 +38,36 @@ func (w *world) node(m *dyingProcess) *node {
 	w.must(err)
 	inventory, gateway := recordedInventory{w.inventory, w.buyers}, faults.Gateway(alipay, m.fault)
 	effects := &order.Effects{
-		Redis: inventory, Notifier: w.buyers, Store: w.db, PublishMarks: &order.PublishMarks{Store: w.db},
+		Redis: inventory, Notifier: w.buyers, Store: w.db.Orders(),
+		PublishMarks: &order.PublishMarks{Store: w.db.Orders()},
 	}
 	n := &node{w: w, dying: m, ctx: faults.With(w.ctx, m.fault), gateway: gateway, effects: effects}
 	n.fulfiller = &order.Fulfiller{
-		Catalogue: catalog.NewCatalogue(w.db, nil, time.UTC), Redis: inventory, Store: w.db, Effects: effects,
+		Catalogue: catalog.NewCatalogue(w.db.Catalogue(), w.db.Sales(), nil, time.UTC), Redis: inventory,
+		Store: w.db.Orders(), Effects: effects,
 		PayWindow: payWindow,
 	}
 	n.payments = &payment.PaymentService{
-		Gateway: gateway, Redis: inventory, Store: w.db,
+		Gateway: gateway, Redis: inventory, Trades: w.db.Payments(), Refunds: w.db.Refunds(), Orders: w.db.Orders(),
+		Sales:   w.db.Sales(),
 		Effects: effects, Margin: shop.PayMargin(payWindow),
 	}
 	n.closer = payment.NewTradeCloser(n.payments)
-	n.expirer = &order.Expirer{Redis: inventory, Store: w.db, Effects: effects, Closer: n.closer}
+	n.expirer = &order.Expirer{Redis: inventory, Store: w.db.Orders(), Effects: effects, Closer: n.closer}
 	n.addresses = &order.Addresses{
-		Redis: inventory, Store: w.db, Effects: effects, PayWindow: payWindow,
-		Reader: &order.Reader{Catalogue: n.fulfiller.Catalogue, Redis: inventory, Store: w.db},
+		Redis: inventory, Store: w.db.Orders(), Effects: effects, PayWindow: payWindow,
+		Reader: &order.Reader{Catalogue: n.fulfiller.Catalogue, Redis: inventory, Store: w.db.Orders()},
 	}
 	n.refundRequests = &payment.RefundRequests{
-		Policy: payment.RefundAuto, Redis: inventory, Store: w.db, Effects: effects,
+		Policy: payment.RefundAuto, Redis: inventory, Refunds: w.db.Refunds(), Effects: effects,
 	}
 	n.refunder = &payment.Refunder{
-		Gateway: gateway, Store: w.db, Redis: inventory, Effects: effects,
+		Gateway: gateway, Refunds: w.db.Refunds(), Orders: w.db.Orders(), Redis: inventory, Effects: effects,
 	}
 	n.payReconciler = &payment.PayReconciler{Payments: n.payments}
-	n.scan = &recovery.Reconciler{Partitions: 1, Redis: inventory, Store: w.db, Effects: effects}
+	n.scan = &recovery.Reconciler{
+		Partitions: 1, Redis: inventory, Orders: w.db.Orders(), Sales: w.db.Sales(), Effects: effects,
+	}
 	w.scans = append(w.scans, n.scan)
 	return n
 }

@@ -64,32 +64,41 @@ func (i interruptedRedis) Open(ctx context.Context, partition int, r shop.Partit
 	return i.Redis.Open(ctx, partition, r, seq)
 }
 
-type interruptedStore struct {
-	*store.Store
+type interruptedPartitions struct {
+	store.Partitions
 	m momentHook
 }
 
-func (i interruptedStore) AdvanceEpoch(ctx context.Context, partition int, above int64) (int64, error) {
-	epoch, err := i.Store.AdvanceEpoch(ctx, partition, above)
+func (i interruptedPartitions) AdvanceEpoch(ctx context.Context, partition int, above int64) (int64, error) {
+	epoch, err := i.Partitions.AdvanceEpoch(ctx, partition, above)
 	i.m.call(advanced, 0)
 	return epoch, err
 }
 
-func (i interruptedStore) OrdersOfSale(ctx context.Context, sale, after shop.ID, limit int) ([]shop.Order, error) {
+type interruptedOrders struct {
+	store.Orders
+	m momentHook
+}
+
+func (i interruptedOrders) OrdersOfSale(ctx context.Context, sale, after shop.ID, limit int) ([]shop.Order, error) {
 	i.m.call(beforeRows, sale)
-	page, err := i.Store.OrdersOfSale(ctx, sale, after, limit)
+	page, err := i.Orders.OrdersOfSale(ctx, sale, after, limit)
 	i.m.call(afterRows, sale)
 	return page, err
 }
 
 // driver returns the driver that recovers the partition on this node. others runs at its moments.
 func (n *node) driver(others momentHook) *recovery.Driver {
+	db := n.w.db
 	return &recovery.Driver{
-		Partitions: 1, Store: interruptedStore{n.w.db, others}, Redis: interruptedRedis{n.w.inventory, others},
+		Partitions: 1, Redis: interruptedRedis{n.w.inventory, others},
+		Orders: interruptedOrders{db.Orders(), others}, Sales: db.Sales(),
+		Epochs: interruptedPartitions{db.Partitions(), others}, History: db.History(),
+		Payments: db.Payments(), Refunds: db.Refunds(),
 		TakesPayments: true,
 		PayWindow:     payWindow, Margin: shop.PayMargin(payWindow), Spread: time.Millisecond,
 		Trust: func(_ context.Context, server string, generation int64) error {
-			n.w.db.Trust(server, generation)
+			db.History().Trust(server, generation)
 			return nil
 		},
 	}

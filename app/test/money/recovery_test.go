@@ -369,7 +369,7 @@ func TestSwitchoverWithoutLossChangesNoRow(t *testing.T) {
 }
 
 func (w *world) rows(orders []shop.ID) []shop.Order {
-	rows, err := w.db.OrdersByID(w.ctx, orders)
+	rows, err := w.db.Orders().OrdersByID(w.ctx, orders)
 	w.must(err)
 	return rows
 }
@@ -384,30 +384,31 @@ func TestReplacedDatabaseIsNotUsed(t *testing.T) {
 	o := w.order(sale, newID())
 	raw := w.db.Unfenced()
 	t.Cleanup(func() { _ = raw.Close() })
-	h, err := raw.History(w.ctx)
+	h, err := raw.History().Read(w.ctx)
 	w.must(err)
 	meta := "stampede:{0}:meta"
 	w.must(w.client.HSet(w.ctx, meta, "db_server", "0badcafe", "db_generation", h.Generation+1, "db_replaced",
 		h.Server).Err())
 	d := w.node(nil).driver(nil)
-	d.Store = raw
+	d.Orders, d.Sales, d.Epochs = raw.Orders(), raw.Sales(), raw.Partitions()
+	d.History, d.Payments, d.Refunds = raw.History(), raw.Payments(), raw.Refunds()
 	if err := d.RunOnce(w.ctx); !errors.Is(err, recovery.ErrReplaced) || d.Blocked() == nil || d.Certain() ||
 		!strings.Contains(err.Error(), "stampede recover --accept "+h.Server) {
 		t.Errorf("a replaced server: got %v, want ErrReplaced", err)
 	}
-	if _, err := w.db.Order(w.ctx, o.ID); !errors.Is(err, shop.ErrTransient) {
+	if _, err := w.db.Orders().Order(w.ctx, o.ID); !errors.Is(err, shop.ErrTransient) {
 		t.Errorf("a statement on a replaced server: got %v, want a transient error", err)
 	}
-	if now, err := raw.History(w.ctx); err != nil || now.Beat != h.Beat || now.Generation != h.Generation {
+	if now, err := raw.History().Read(w.ctx); err != nil || now.Beat != h.Beat || now.Generation != h.Generation {
 		t.Errorf("its history is %+v, %v; want %+v", now, err, h)
 	}
 	w.must(w.inventory.AcceptServer(w.ctx, 0, h.Server))
 	w.must(d.RunOnce(w.ctx))
-	if now, err := raw.History(w.ctx); err != nil || now.Generation != h.Generation+2 || d.Blocked() != nil {
+	if now, err := raw.History().Read(w.ctx); err != nil || now.Generation != h.Generation+2 || d.Blocked() != nil {
 		t.Errorf("its history after the acceptance: %+v, %v", now, err)
 	}
 
-	if _, err := w.db.Order(w.ctx, o.ID); err != nil {
+	if _, err := w.db.Orders().Order(w.ctx, o.ID); err != nil {
 		t.Errorf("the database cannot be used after the acceptance: %v", err)
 	}
 	w.exec("UPDATE history SET beat = 0") // a backup with the same server name
@@ -467,7 +468,7 @@ func TestClosedPartitionLosesNoRequest(t *testing.T) {
 	payAtGateway(w, n, paying)
 	w.deleteRows(o)
 	w.simulatePromotion()
-	n.expirer.Reader = &order.Reader{Redis: w.inventory, Store: w.db}
+	n.expirer.Reader = &order.Reader{Redis: w.inventory, Store: w.db.Orders()}
 	settleErr := errors.New("never closed")
 	w.must(w.node(nil).recoverPartition(func(moment string, _ shop.ID) {
 		if moment != closed {

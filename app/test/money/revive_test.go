@@ -30,7 +30,7 @@ func deadLetterOf(o shop.Order) shop.DeadLetter {
 // replay replays the order of a dead letter, as an operator does.
 func (n *node) replay(letter shop.DeadLetter) error {
 	letters := recovery.DeadLetters{
-		Redis: oneDeadLetter{n.w.inventory, letter}, Store: n.w.db, Effects: n.effects,
+		Redis: oneDeadLetter{n.w.inventory, letter}, Orders: n.w.db.Orders(), Sales: n.w.db.Sales(), Effects: n.effects,
 		PayWindow: payWindow,
 	}
 	_, err := letters.Replay(n.ctx, letter.ID)
@@ -56,7 +56,7 @@ func TestRevivalDuringRebuildFails(t *testing.T) {
 		w.refuse(o)
 		letter := deadLetterOf(o)
 		fault := func(_ context.Context, name string, call func() error) (err error) {
-			if name != "Store.Revive" {
+			if name != "Orders.Revive" {
 				return call()
 			}
 			done := false

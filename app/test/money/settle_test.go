@@ -78,7 +78,7 @@ func TestInvalidEntriesBecomeDeadLetters(t *testing.T) {
 	if len(letters) != 2 || slices.ContainsFunc(letters, func(l shop.DeadLetter) bool { return l.Reason != "recovery" }) {
 		t.Errorf("got dead letters %+v, want 2 with the reason recovery", letters)
 	}
-	if rows, err := w.db.OrdersOfSale(w.ctx, sale.ID, 0, 10); err != nil || len(rows) != 2 {
+	if rows, err := w.db.Orders().OrdersOfSale(w.ctx, sale.ID, 0, 10); err != nil || len(rows) != 2 {
 		t.Errorf("got %d rows (%v), want 2", len(rows), err)
 	}
 	w.exec("UPDATE sales SET initial = 3 WHERE id = ?", sale.ID)
@@ -168,9 +168,9 @@ func TestRecoveryKeepsWithdrawnUnitsOffSale(t *testing.T) {
 	if problems := w.recoverAll(n); len(problems) > 0 {
 		t.Errorf("problems to settle: %+v", problems)
 	}
-	h, err := w.db.History(w.ctx)
+	h, err := w.db.History().Read(w.ctx)
 	w.must(err)
-	w.db.Trust(h.Server, h.Generation)
+	w.db.History().Trust(h.Server, h.Generation)
 	w.must(w.changeStock(w.ctx, operator(), sale.ID, w.sale(sale.ID).Version, -3))
 	if c := w.redisCounters(sale); c.Stock != 4 || c.Withdrawn != 5 {
 		t.Errorf("got %+v, want 4 free and 5 withdrawn", c)

@@ -31,7 +31,7 @@ func operator() journal.Actor {
 
 func (w *world) sale(id shop.ID) shop.Sale {
 	w.t.Helper()
-	s, err := w.db.Sale(w.ctx, id)
+	s, err := w.db.Sales().Sale(w.ctx, id)
 	w.must(err)
 	return s
 }
@@ -111,7 +111,7 @@ func (w *world) wantStock(label string, sale shop.SaleRef, units int64, committe
 	if problem := w.audit(sale); problem != "" {
 		w.t.Errorf("%s: P1: %s", label, problem)
 	}
-	if pending, err := w.db.PendingWithdrawals(w.ctx, 10); err != nil || len(pending) > 0 {
+	if pending, err := w.db.Withdrawals().PendingWithdrawals(w.ctx, 10); err != nil || len(pending) > 0 {
 		w.t.Errorf("%s: got pending withdrawals %+v (%v), want none", label, pending, err)
 	}
 }
@@ -134,7 +134,7 @@ func TestStockOperationDuringRebuildAppliesOnce(t *testing.T) {
 		w.order(sale, newID())
 		// The process dies after the COMMIT of the operation and the decision of Redis, before SettleWithdrawal.
 		settleFails := faults.With(w.ctx, func(_ context.Context, name string, call func() error) error {
-			if name == "Store.SettleWithdrawal" {
+			if name == "Withdrawals.SettleWithdrawal" {
 				return errDied
 			}
 			return call()
@@ -142,11 +142,13 @@ func TestStockOperationDuringRebuildAppliesOnce(t *testing.T) {
 		if err := w.changeStock(settleFails, operator(), sale.ID, 1, -3); err == nil {
 			t.Fatal("the settlement succeeded, want the injected failure")
 		}
-		pending, err := w.db.PendingWithdrawals(w.ctx, 1)
+		pending, err := w.db.Withdrawals().PendingWithdrawals(w.ctx, 1)
 		w.must(err)
 		epoch := w.sale(sale.ID).Epoch
 		var settled error
-		w.rebuildWith(moment, sale, func() { _, settled = w.db.SettleWithdrawal(w.ctx, pending[0].ID, 3, epoch) })
+		w.rebuildWith(moment, sale, func() {
+			_, settled = w.db.Withdrawals().SettleWithdrawal(w.ctx, pending[0].ID, 3, epoch)
+		})
 		if settled != nil && !errors.Is(settled, shop.ErrStaleEpoch) {
 			t.Errorf("%s: SettleWithdrawal returned %v, want nil or a stale epoch", moment, settled)
 		}

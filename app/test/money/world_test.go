@@ -81,7 +81,7 @@ func newWorld(t testing.TB) *world {
 	w.slot = newID()
 	now, err := w.inventory.Now(w.ctx)
 	w.must(err)
-	w.must(w.db.AddSlots(w.ctx, []shop.Slot{
+	w.must(w.db.Catalogue().AddSlots(w.ctx, []shop.Slot{
 		{ID: w.slot, OpensAt: now.Add(-time.Minute), ClosesAt: now.Add(2 * time.Hour)},
 	}))
 	return w
@@ -109,7 +109,7 @@ func (w *world) openStores() {
 	w.t.Cleanup(func() { _ = db.Close() })
 	_, err = migrations.Up(w.ctx, db.DB())
 	w.must(err)
-	w.must(db.EnsurePartitions(w.ctx, 1))
+	w.must(db.Partitions().EnsurePartitions(w.ctx, 1))
 	db.WrapTransaction = faults.Transactions(faults.OfContext)
 	w.db = db
 
@@ -170,17 +170,17 @@ func (w *world) startWorker() {
 func (w *world) offer(units int64, limit int) shop.SaleRef {
 	w.t.Helper()
 	product := shop.Product{ID: newID(), Name: "Teapot", ListPriceFen: 9900}
-	w.must(w.db.AddProducts(w.ctx, []shop.Product{product}))
+	w.must(w.db.Catalogue().AddProducts(w.ctx, []shop.Product{product}))
 	sale := shop.Sale{
 		ID: newID(), Slot: w.slot, Product: product, PriceFen: priceFen, Initial: units, Limit: limit, Cap: 100,
 	}
-	w.must(w.db.AddSales(w.ctx, []shop.Sale{sale}))
-	sale, err := w.db.Sale(w.ctx, sale.ID)
+	w.must(w.db.Sales().AddSales(w.ctx, []shop.Sale{sale}))
+	sale, err := w.db.Sales().Sale(w.ctx, sale.ID)
 	w.must(err)
-	epoch, _, err := w.db.PartitionEpoch(w.ctx, 0)
+	epoch, _, err := w.db.Partitions().PartitionEpoch(w.ctx, 0)
 	w.must(err)
 	w.must(w.inventory.Create(w.ctx, epoch, shop.SaleState{Sale: &sale, Stock: units}))
-	w.must(w.db.MarkLoaded(w.ctx, sale.ID, epoch, 1))
+	w.must(w.db.Sales().MarkLoaded(w.ctx, sale.ID, epoch, 1))
 	w.must(w.inventory.Arm(w.ctx, epoch, sale.Ref()))
 	return sale.Ref()
 }
@@ -200,7 +200,7 @@ func (w *world) remove(sale shop.SaleRef) {
 		}
 		return err
 	})
-	w.must(w.db.MarkRetired(w.ctx, sale.ID, w.sale(sale.ID).Epoch))
+	w.must(w.db.Sales().MarkRetired(w.ctx, sale.ID, w.sale(sale.ID).Epoch))
 }
 
 // buy reserves units and waits for the row; false when the gate rejects the buy.
@@ -216,7 +216,7 @@ func (w *world) buy(sale shop.SaleRef, user shop.ID, qty int) (shop.Order, bool)
 	var row shop.Order
 	kit.Eventually(w.t, waitTimeout, func() (bool, string) {
 		var err error
-		row, err = w.db.Order(w.ctx, id)
+		row, err = w.db.Orders().Order(w.ctx, id)
 		return err == nil, "no row"
 	})
 	return row, true
@@ -249,7 +249,7 @@ func (w *world) order(sale shop.SaleRef, user shop.ID) shop.Order {
 
 func (w *world) read(order shop.ID) shop.Order {
 	w.t.Helper()
-	row, err := w.db.Order(w.ctx, order)
+	row, err := w.db.Orders().Order(w.ctx, order)
 	w.must(err)
 	return row
 }
