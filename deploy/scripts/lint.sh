@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # All checks that do not run the program. Each check counts as one; the last line is `N passed, N failed`.
 set -euo pipefail
+shopt -s extglob
 cd "$(dirname "$0")/../.."
 # shellcheck source=deploy/scripts/report.sh
 source deploy/scripts/report.sh
@@ -131,6 +132,20 @@ versions() {
     process.exit(loose.length ? 1 : 0)'
 }
 
+# The subject of a commit is `package: imperative`, at most 72 characters, without a path outside the package. A merge is
+# named by what it merges. The rule covers the commits after this one; a history without it is checked at its end only.
+before_rule=49479683af6734d23415b8adb9bbcfd5020c98c2
+subjects() {
+  local range=HEAD failed=0 subject
+  if git cat-file -e "$before_rule^{commit}" 2>/dev/null; then range=$before_rule..HEAD; else range='-1 HEAD'; fi
+  while IFS= read -r subject; do
+    [[ $subject != Revert\ * ]] || continue
+    ((${#subject} <= 72)) || { echo "${#subject} characters, 72 is the limit: $subject" && failed=1; }
+    [[ ${subject#+([a-z0-9/_.-]): } != */* ]] || { echo "a path in the subject: $subject" && failed=1; }
+  done < <(git log --format=%s $range)
+  return $failed
+}
+
 # Code behind build tags (abuse, crash suite and crash points, baselines of benchmarks, soak) is checked with all tags
 # at once, because each set of tags compiles all dependents again. A second pass without tags checks the packages whose
 # files these tags exclude.
@@ -163,6 +178,7 @@ check 'go vet, and bodies are read raw' vetted || true
 check 'staticcheck' statically_checked || true
 check 'the tools module' tools_module || true
 check 'shell syntax' shell_syntax || true
+check 'subjects of commits' subjects || true
 check 'versions of Go agree, npm packages are pinned' versions || true
 check 'systemd units (verify, security)' deploy/scripts/deploycheck.sh units || true
 check 'mutations apply and name tests that exist' mutations || true
