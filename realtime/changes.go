@@ -2,7 +2,6 @@ package realtime
 
 import (
 	"log/slog"
-	"strings"
 	"time"
 
 	"stampede/app/shop"
@@ -45,10 +44,8 @@ func (h *Hub) deliver(m shop.Message) error {
 			c.queueEvent(change.User, change.Frame)
 		}
 		push.Finish(nil)
-		if h.options.FirstPublished != nil && len(devices) > 0 {
-			if order, sale, first := firstPublished(change.Frame); first {
-				h.options.FirstPublished(order, sale)
-			}
+		if h.options.FirstPublished != nil && len(devices) > 0 && change.IsFirst() {
+			h.options.FirstPublished(change.Order, change.Sale)
 		}
 	}
 	return nil
@@ -67,25 +64,3 @@ func (h *Hub) push(change shop.Change, devices []*client) *trace.Span {
 
 // subscribed records a new subscription. The node then reads rows, because it may have missed earlier messages.
 func (h *Hub) subscribed() { h.update((*sequences).subscribed) }
-
-// firstPublished returns the order and the sale of an event about a new pending row; first is false for any other
-// event. OrderFrame escapes quotes, so text from a user cannot imitate the fields of the frame.
-func firstPublished(frame string) (order, sale shop.ID, first bool) {
-	_, rest, ok := strings.Cut(frame, `"order":{"id":"`)
-	if !ok {
-		return 0, 0, false
-	}
-	digits, rest, _ := strings.Cut(rest, `"`)
-	if !strings.Contains(rest, `"state":"pending",`) || !strings.Contains(rest, `"rev":1,`) {
-		return 0, 0, false
-	}
-	id, err := shop.ParseID(digits)
-	if err != nil {
-		return 0, 0, false
-	}
-	if _, behind, found := strings.Cut(rest, `"sale":"`); found {
-		digits, _, _ = strings.Cut(behind, `"`)
-		sale, _ = shop.ParseID(digits)
-	}
-	return id, sale, true
-}

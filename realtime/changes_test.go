@@ -3,6 +3,7 @@ package realtime
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 	"unsafe"
@@ -29,8 +30,8 @@ func newListeningHub(o Options, users ...shop.ID) (*Hub, []*client) {
 // database.
 func FuzzMessages(f *testing.F) {
 	for _, s := range []string{
-		"0 1\n7 {\"ev\":\"order\",\"key\":\"\"}\n8 {\"ev\":\"x\",\"a\":1}\n",
-		"0 1\n7", "not a message", "5 6\n", "0 1\n77 {}\n",
+		"0 1\n7 1 2 1 pending {\"ev\":\"order\",\"key\":\"\"}\n8 3 2 4 paid {\"ev\":\"x\",\"a\":1}\n",
+		"0 1\n7", "not a message", "5 6\n", "0 1\n77 1 2 1 paid {}\n",
 	} {
 		f.Add(s)
 	}
@@ -85,7 +86,7 @@ func manyChanges(n int) string {
 	lines := fmt.Appendf(nil, "0 1\n")
 	for i := range n {
 		o := orderWithRev(shop.ID(7301444300000000000+i), shop.ID(7301444480512000257+i), 1)
-		lines = shop.AppendChange(lines, o.User, OrderFrame(&o))
+		lines = shop.AppendChange(lines, &o, OrderFrame(&o))
 	}
 	return string(lines)
 }
@@ -127,8 +128,8 @@ func TestPushesAreTraced(t *testing.T) {
 	ref := tracer.Sample("socket", time.Now()).SpanRef
 	o := orderWithRev(7, 7301444480512000257, 1)
 	otherOrder := orderWithRev(8, 7301444480512000258, 1)
-	payload := "0 1\n" + string(shop.AppendTraced(nil, o.User, OrderFrame(&o), ref)) +
-		string(shop.AppendTraced(nil, otherOrder.User, OrderFrame(&otherOrder), ref))
+	payload := "0 1\n" + string(shop.AppendTraced(nil, &o, OrderFrame(&o), ref)) +
+		string(shop.AppendTraced(nil, &otherOrder, OrderFrame(&otherOrder), ref))
 	for _, tracing := range []*trace.Tracer{tracer, nil} {
 		hub, clients := newListeningHub(Options{Tracer: tracing}, 7, 7)
 		hub.setProven(testCursor(1), 0)
@@ -145,5 +146,29 @@ func TestPushesAreTraced(t *testing.T) {
 	}
 	if s := spans.spans[0]; s.Name != "push" || s.Trace != ref.Trace || s.Parent != ref.ID || s.Notes[0].Number != 2 {
 		t.Errorf("got span %+v, want push with 2 receivers, a child of %v", s, ref)
+	}
+}
+
+// The time from a buy to its first event is measured once: at the first state of a pending order, on a node with a
+// connection of the buyer.
+func TestFirstPublishedIsCalledForFirstStates(t *testing.T) {
+	t.Parallel()
+	var first []shop.ID
+	record := func(order, sale shop.ID) { first = append(first, order, sale) }
+	hub, _ := newListeningHub(Options{FirstPublished: record}, 7)
+	var lines []byte
+	for i, o := range []shop.Order{
+		{Rev: 1, State: shop.Pending, User: 7},
+		{Rev: 2, State: shop.Pending, User: 7},
+		{Rev: 1, State: shop.Refused, User: 7},
+		{Rev: 2, State: shop.Paid, User: 7},
+		{Rev: 1, State: shop.Pending, User: 8}, // connected to another node
+	} {
+		o.ID, o.Sale = shop.ID(i+1), 4
+		lines = shop.AppendChange(lines, &o, OrderFrame(&o))
+	}
+	hub.onMessage(0, "0 1\n"+string(lines))
+	if !slices.Equal(first, []shop.ID{1, 4}) {
+		t.Errorf("got orders and sales %v, want order 1 of sale 4", first)
 	}
 }

@@ -184,7 +184,7 @@ func (f *feed) publish(t testing.TB, namespace string, orders ...shop.Order) {
 	var lines [partitions][]byte
 	for i := range orders {
 		o := &orders[i]
-		lines[o.Partition] = shop.AppendChange(lines[o.Partition], o.User, OrderFrame(o))
+		lines[o.Partition] = shop.AppendChange(lines[o.Partition], o, OrderFrame(o))
 	}
 	for p, text := range lines {
 		if len(text) > 0 {

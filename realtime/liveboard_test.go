@@ -89,25 +89,3 @@ func TestNodeWithoutBoardReturnsUnknownOp(t *testing.T) {
 	n.setOperators(1)
 	n.connect(t, 1).wantError(`"op":"board","on":true`, shop.UnknownOp)
 }
-
-// firstPublished recognises only the event of a new pending row.
-func TestFirstPublishedMatchesOnlyNewPendingRows(t *testing.T) {
-	t.Parallel()
-	first := goldPending()
-	first.ProductName = `","state":"pending","rev":1,"id":"5"`
-	first.Address = &shop.Address{Name: `"rev":1,`, Phone: "1", Text: `"state":"pending",`}
-	if id, sale, found := firstPublished(string(OrderFrame(&first))); !found || id != goldOrder || sale != first.Sale {
-		t.Errorf("got first %v, order %s, sale %s; want true, %s, %s", found, id, sale, goldOrder, first.Sale)
-	}
-	again := goldWith(first, func(o *shop.Order) { o.Rev = 2 })
-	for _, o := range []shop.Order{goldPaid, goldRefused, goldExpired, again} {
-		if _, _, found := firstPublished(string(OrderFrame(&o))); found {
-			t.Errorf("%s of rev %d is recognised as the first event", o.State, o.Rev)
-		}
-	}
-	for _, frame := range []string{"", "{}", `"order":{"id":"`, `"order":{"id":"x","state":"pending","rev":1,`} {
-		if _, _, found := firstPublished(frame); found {
-			t.Errorf("%q is recognised as the first event", frame)
-		}
-	}
-}

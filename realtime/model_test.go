@@ -336,7 +336,7 @@ func (w *world) publish(i int) {
 	p := partitionOf(change.order)
 	w.parts[p].published++
 	text := shop.AppendChange(
-		fmt.Appendf(nil, "%d %d\n", w.parts[p].published-1, w.parts[p].published), o.User, OrderFrame(&o),
+		fmt.Appendf(nil, "%d %d\n", w.parts[p].published-1, w.parts[p].published), &o, OrderFrame(&o),
 	)
 	for _, n := range w.nodes {
 		if n.subscribed {

@@ -207,8 +207,8 @@ func TestConnectionReceivesOnlyItsOwnEvents(t *testing.T) {
 				if n.queuedFrames(user) > maxQueued/4 {
 					continue
 				}
-				frame := OrderFrame(&shop.Order{ID: order*10 + user, Sale: 1, Key: "key"})
-				lines := shop.AppendChange(nil, user, frame)
+				o := shop.Order{ID: order*10 + user, User: user, Sale: 1, Rev: 1, State: shop.Pending, Key: "key"}
+				lines := shop.AppendChange(nil, &o, OrderFrame(&o))
 				m, err := shop.ParseMessage("0 1\n" + string(lines))
 				if err != nil || n.hub.deliver(m) != nil {
 					t.Errorf("deliver %s: %v", lines, err)

@@ -51,16 +51,16 @@ func (l *Inventory) lines(rows []*shop.Order, traces map[shop.ID]trace.SpanRef) 
 	b := make([]byte, 0, len(rows)*lineLength)
 	for _, o := range rows {
 		if trace, traced := traces[o.ID]; traced {
-			b = shop.AppendTraced(b, o.User, l.frame(o), trace)
+			b = shop.AppendTraced(b, o, l.frame(o), trace)
 			continue
 		}
-		b = shop.AppendChange(b, o.User, l.frame(o))
+		b = shop.AppendChange(b, o, l.frame(o))
 	}
 	return b
 }
 
 // lineLength is the approximate length of the change of a new order.
-const lineLength = 420
+const lineLength = 480
 
 // SequenceEnds reads the ends of the sequences of all partitions, in their order. It fails if no partition replies. An
 // unreachable partition has Unreachable set.

@@ -61,7 +61,9 @@ func TestMessagesContainThePreviousNumber(t *testing.T) {
 		}
 		rows := make([]*shop.Order, publishChunk+1)
 		for i := range rows {
-			rows[i] = &shop.Order{ID: shop.ID(i + 1), User: shop.ID(100 + i), Partition: 1, Rev: 2}
+			rows[i] = &shop.Order{
+				ID: shop.ID(i + 1), User: shop.ID(100 + i), Sale: 9, Partition: 1, Rev: 2, State: shop.Paid,
+			}
 		}
 		f.must(f.inventory.Publish(f.ctx, 1, f.now(), rows[:1]))
 		f.must(f.inventory.Publish(f.ctx, 1, f.now(), rows))
@@ -90,7 +92,9 @@ func TestLateChangesAreNotPublished(t *testing.T) {
 		s := f.openSale(10)
 		f.reserveMany(s, 1)
 		_, entries := f.delivered("node-1", 0)
-		row := []*shop.Order{{ID: entries[0].Order, User: 5000, Partition: 1, Rev: 1, State: shop.Pending, PayBy: 5}}
+		row := []*shop.Order{
+			{ID: entries[0].Order, User: 5000, Sale: 9, Partition: 1, Rev: 1, State: shop.Pending, PayBy: 5},
+		}
 		for name, asOf := range map[string]shop.Millis{
 			"past": f.now().Add(-shop.PublishDeadline - 50*time.Millisecond), "future": f.now().Add(time.Minute),
 		} {
@@ -127,7 +131,7 @@ func TestFinishIsAtomic(t *testing.T) {
 		for i := range read {
 			e := &read[i]
 			rows = append(rows, &shop.Order{
-				ID: e.Order, User: e.User, Partition: 1, State: shop.Pending, Rev: 1, PayBy: 1000,
+				ID: e.Order, User: e.User, Sale: e.Sale, Partition: 1, State: shop.Pending, Rev: 1, PayBy: 1000,
 			})
 			entries = append(entries, e)
 		}

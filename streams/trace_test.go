@@ -148,7 +148,7 @@ func TestWorkerContinuesTheTraceOfAnEntry(t *testing.T) {
 		}
 		if found[0].Frame != string(f.inventory.frame(rows[0])) ||
 			found[1].Frame != string(f.inventory.frame(rows[1])) {
-			t.Errorf("got the changes %q, want the frames of both rows", found)
+			t.Errorf("got the changes %+v, want the frames of both rows", found)
 		}
 
 		letter := parseLetter(1, redis.XMessage{ID: "1-0", Values: f.entriesOf()[11].Values})

@@ -81,20 +81,19 @@ type Checkout struct {
 	Clock     *shop.Clock
 	Passes    *admission.Passes       // nil: every pass is invalid
 	Mint      func() (shop.ID, error) // returns the next order ID
-	Counters  *board.Counters         // counters of this node; nil: buys are not counted
-	Counts    *board.SaleCounts       // counters by sale; nil: buys are not counted
+	Counts    *board.BuyCounts        // nil: buys are not counted
 
 	background sync.WaitGroup // steps that read Redis or the database
 }
 
 // Close waits until all background steps have replied. The gate must be closed first.
-func (t *Checkout) Close() { t.background.Wait() }
+func (c *Checkout) Close() { c.background.Wait() }
 
 // Buy reserves units for the user. The same (user, sale, key) gives the same order during the life of the sale (P4).
 // Busy means that the outcome is unknown: repeat with the same key.
-func (t *Checkout) Buy(ctx context.Context, user shop.ID, req BuyRequest) (receipt Receipt, err error) {
+func (c *Checkout) Buy(ctx context.Context, user shop.ID, req BuyRequest) (receipt Receipt, err error) {
 	replied := make(chan struct{})
-	t.BuyAsync(ctx, user, req, func(r Receipt, failed error) {
+	c.BuyAsync(ctx, user, req, func(r Receipt, failed error) {
 		receipt, err = r, failed
 		close(replied)
 	})
@@ -105,9 +104,9 @@ func (t *Checkout) Buy(ctx context.Context, user shop.ID, req BuyRequest) (recei
 // BuyAsync is Buy without waiting. It calls the function `reply` exactly once, at once or from another goroutine. This
 // function must not block, because other callers wait for it. ctx must stay valid until the reply; the Lua step uses
 // only its deadline.
-func (t *Checkout) BuyAsync(ctx context.Context, user shop.ID, req BuyRequest, reply func(Receipt, error)) {
+func (c *Checkout) BuyAsync(ctx context.Context, user shop.ID, req BuyRequest, reply func(Receipt, error)) {
 	req.Span.NoteID("sale", int64(req.Sale))
-	b := buying{Checkout: t, ctx: ctx, reply: reply}
+	b := buying{checkout: c, ctx: ctx, reply: reply}
 	b.buy.User, b.buy.Sale.ID, b.buy.Span = user, req.Sale, req.Span
 	if err := b.check(&req); err != nil {
 		b.end(Receipt{}, shop.LayerNode, err)
@@ -120,11 +119,11 @@ func (t *Checkout) BuyAsync(ctx context.Context, user shop.ID, req BuyRequest, r
 
 // buying is the state of one buy from the request to the reply.
 type buying struct {
-	*Checkout
-	ctx   context.Context
-	sale  *shop.Sale // nil until the sale is found
-	buy   shop.Buy
-	reply func(Receipt, error)
+	checkout *Checkout
+	ctx      context.Context
+	sale     *shop.Sale // nil until the sale is found
+	buy      shop.Buy
+	reply    func(Receipt, error)
 
 	ids      int  // number of IDs tried
 	warmed   bool // the sale was loaded into Redis for this buy
@@ -133,7 +132,9 @@ type buying struct {
 
 // end is the only exit of a buy. It counts the result, with the layer of a rejection, replies, and ends the span.
 func (b *buying) end(r Receipt, layer shop.Layer, err error) {
-	b.count(layer, err)
+	b.checkout.Counts.Count(board.BuyResult{
+		Sale: b.buy.Sale.ID, SaleFound: b.sale != nil, Layer: layer, Reserved: b.reserved, Err: err,
+	})
 	b.reply(r, err)
 	if span := b.buy.Span; span != nil {
 		if err == nil {
@@ -144,31 +145,22 @@ func (b *buying) end(r Receipt, layer shop.Layer, err error) {
 	}
 }
 
-func (b *buying) count(layer shop.Layer, err error) {
-	b.Counters.Of(b.buy.Sale.ID).Count(b.reserved, err)
-	if b.sale == nil {
-		b.Counts.Reject(b.buy.Sale.ID, layer, err)
-		return
-	}
-	b.Counts.Count(b.sale.ID, layer, b.reserved, err)
-}
-
 // check does all checks in memory and prepares the Lua step.
 func (b *buying) check(req *BuyRequest) (err error) {
 	if err := req.validate(); err != nil {
 		return err
 	}
-	sale, err := b.Catalogue.VisibleSale(b.ctx, req.Sale)
+	sale, err := b.checkout.Catalogue.VisibleSale(b.ctx, req.Sale)
 	if err != nil {
 		return err
 	}
 	b.sale = sale
 	// No buyer can have a reservation before the sale opens, so this rejection is safe without Redis.
-	if wait := sale.OpensAt.Sub(b.Clock.Now()); wait > windowMargin {
+	if wait := sale.OpensAt.Sub(b.checkout.Clock.Now()); wait > windowMargin {
 		return shop.OpensIn(wait)
 	}
-	if b.SoldOut.Rejects(sale.ID, b.buy.User) {
-		if b.Clock.Now() >= sale.ClosesAt {
+	if b.checkout.SoldOut.Rejects(sale.ID, b.buy.User) {
+		if b.checkout.Clock.Now() >= sale.ClosesAt {
 			return shop.Fail(shop.Closed, "the sale is closed")
 		}
 		return errSoldOut
@@ -176,7 +168,8 @@ func (b *buying) check(req *BuyRequest) (err error) {
 	b.buy.Sale, b.buy.Qty, b.buy.Key, b.buy.Hash = sale.Ref(), req.Qty, req.Key, req.contentHash()
 	if sale.Challenge.NeedsPass() {
 		// A buy without a pass continues: its key may have been accepted before (I9).
-		b.buy.NeedsPass, b.buy.Passed = true, b.Passes.Issued(req.Pass, sale.ID, b.buy.User, b.Clock.Now())
+		now := b.checkout.Clock.Now()
+		b.buy.NeedsPass, b.buy.Passed = true, b.checkout.Passes.Issued(req.Pass, sale.ID, b.buy.User, now)
 	}
 	if req.Address != nil {
 		text, err := json.Marshal(req.Address)
@@ -185,12 +178,12 @@ func (b *buying) check(req *BuyRequest) (err error) {
 		}
 		b.buy.Address = string(text)
 	}
-	b.buy.Order, err = b.orderID()
+	b.buy.Order, err = b.checkout.orderID()
 	return err
 }
 
-func (t *Checkout) orderID() (shop.ID, error) {
-	id, err := t.Mint()
+func (c *Checkout) orderID() (shop.ID, error) {
+	id, err := c.Mint()
 	if err != nil {
 		return 0, fmt.Errorf("mint order id: %w",
 			errors.Join(err, shop.FailBusy("no order id is available; repeat with the same key", shop.BusyRetry)))
@@ -205,7 +198,7 @@ func (b *buying) reserve() {
 		until = time.Now().Add(gateTimeout)
 	}
 	b.ids++
-	b.Gate.Reserve(b.buy, until, b.decided)
+	b.checkout.Gate.Reserve(b.buy, until, b.decided)
 }
 
 // decided turns the verdict of the Lua step into a reply or the next step.
@@ -239,14 +232,14 @@ func (b *buying) decided(d shop.GateResult, err error) {
 	case shop.VerdictNotLoaded:
 		if !b.warmed {
 			b.warmed = true
-			b.background.Go(b.warm)
+			b.checkout.background.Go(b.warm)
 			return
 		}
 		err = notReady()
 	case shop.VerdictUsedID:
 		err = notReady()
 		if b.ids < maxOrderIDs {
-			if b.buy.Order, err = b.orderID(); err == nil {
+			if b.buy.Order, err = b.checkout.orderID(); err == nil {
 				b.reserve() // the same key with another ID
 				return
 			}
@@ -255,7 +248,7 @@ func (b *buying) decided(d shop.GateResult, err error) {
 	case shop.VerdictOtherHash:
 		err = shop.Fail(shop.DuplicateKey, "this key was used for another buy of this sale")
 	case shop.VerdictNotOpen:
-		err = shop.OpensIn(b.sale.OpensAt.Sub(b.Clock.Now()))
+		err = shop.OpensIn(b.sale.OpensAt.Sub(b.checkout.Clock.Now()))
 	case shop.VerdictClosed:
 		err = shop.Fail(shop.Closed, "the sale is closed")
 	case shop.VerdictPass:
@@ -265,7 +258,7 @@ func (b *buying) decided(d shop.GateResult, err error) {
 	case shop.VerdictSoldOut:
 		err = errSoldOut
 		if d.Free == 0 {
-			b.SoldOut.Suspect(b.sale.Ref())
+			b.checkout.SoldOut.Suspect(b.sale.Ref())
 		}
 	case shop.VerdictBacklog:
 		err = shop.FailBusy("too many orders are waiting; repeat with the same key", 4*shop.BusyRetry)
@@ -295,10 +288,11 @@ func (b *buying) unknownOutcome(err error) error {
 // warm loads a missing sale into Redis, once, and sends the buy again.
 func (b *buying) warm() {
 	_, err := recoverPanic(func() (Receipt, error) {
-		if b.Clock.Now().Sub(b.sale.ClosesAt) > windowMargin { // the keys of a sale stay in Redis long after its close
+		// The keys of a sale stay in Redis long after its close.
+		if b.checkout.Clock.Now().Sub(b.sale.ClosesAt) > windowMargin {
 			return Receipt{}, shop.Fail(shop.Closed, "the sale is closed")
 		}
-		if err := b.Warmer.Ensure(b.ctx, b.sale.ID); err != nil {
+		if err := b.checkout.Warmer.Ensure(b.ctx, b.sale.ID); err != nil {
 			return Receipt{}, b.unknownOutcome(err)
 		}
 		return Receipt{}, nil
@@ -313,7 +307,7 @@ func (b *buying) warm() {
 
 // query runs a query to Redis or the database in the background and ends the buy with its result.
 func (b *buying) query(query func() (Receipt, error)) {
-	b.background.Go(func() {
+	b.checkout.background.Go(func() {
 		receipt, err := recoverPanic(query)
 		b.end(receipt, shop.LayerRedis, err)
 	})
@@ -334,7 +328,7 @@ func recoverPanic(step func() (Receipt, error)) (r Receipt, err error) {
 // unavailable, it returns "reserved", the weaker claim (P3). If the ID belongs to the order of another buyer, the state
 // is refused (ErrIDTaken).
 func (b *buying) currentState(receipt Receipt) Receipt {
-	order, err := b.Store.Order(b.ctx, receipt.Order)
+	order, err := b.checkout.Store.Order(b.ctx, receipt.Order)
 	switch {
 	case err != nil:
 	case order.User != b.buy.User || order.Sale != b.buy.Sale.ID:
@@ -350,8 +344,9 @@ func (b *buying) currentState(receipt Receipt) Receipt {
 // is missed between the two reads.
 func (b *buying) limitReached(message string) error {
 	e := shop.Fail(shop.LimitReached, message)
-	waiting, waitingErr := b.Redis.Waiting(b.ctx, b.buy.User)
-	rows, _, err := b.Store.OrdersOf(b.ctx, shop.OrdersQuery{User: b.buy.User, Sale: b.buy.Sale.ID, Limit: 100})
+	waiting, waitingErr := b.checkout.Redis.Waiting(b.ctx, b.buy.User)
+	mine := shop.OrdersQuery{User: b.buy.User, Sale: b.buy.Sale.ID, Limit: 100}
+	rows, _, err := b.checkout.Store.OrdersOf(b.ctx, mine)
 	listed := make(map[shop.ID]bool, len(rows))
 	if err == nil {
 		for _, row := range rows {

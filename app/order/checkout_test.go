@@ -39,7 +39,7 @@ func (w *settlingWorld) OrdersOf(context.Context, shop.OrdersQuery) ([]shop.Orde
 func TestLimitReachedListsEachOrderOnce(t *testing.T) {
 	t.Parallel()
 	world := &settlingWorld{}
-	b := buying{Checkout: &Checkout{Redis: world, Store: world}, ctx: t.Context()}
+	b := buying{checkout: &Checkout{Redis: world, Store: world}, ctx: t.Context()}
 	b.buy.Sale.ID, b.buy.User = 7, 5
 	e := shop.AsError(b.limitReached("at most 2 per buyer"))
 	named := map[shop.ID]int{}
@@ -103,7 +103,7 @@ func TestRepeatHidesTheOrderOfAnotherBuyer(t *testing.T) {
 	row := shop.Order{User: 6, Sale: 7, State: shop.Paid}
 	checkout := &Checkout{Store: &rowStore{row: row}}
 	for user, want := range map[shop.ID]shop.OrderState{5: shop.Refused, 6: shop.Paid} {
-		b := buying{Checkout: checkout, ctx: t.Context()}
+		b := buying{checkout: checkout, ctx: t.Context()}
 		b.buy.Sale.ID, b.buy.User = 7, user
 		if got := b.currentState(Receipt{State: shop.Reserved}).State; got != want {
 			t.Errorf("user %d: got state %s, want %s", user, got, want)

@@ -89,7 +89,8 @@ func TestCheckoutCountsByLayer(t *testing.T) {
 			c.sale.ID, c.sale.ClosesAt = 7, 1<<43
 			checkout := &Checkout{
 				Catalogue: catalogueOf(t, c.sale), Gate: c.gate, SoldOut: NewSoldOutFlags(nil),
-				Clock: shop.NewClock(), Mint: func() (shop.ID, error) { return 11, nil }, Counts: counts,
+				Clock: shop.NewClock(), Mint: func() (shop.ID, error) { return 11, nil },
+				Counts: &board.BuyCounts{Sales: counts},
 			}
 			_, _ = checkout.Buy(t.Context(), 5, BuyRequest{Sale: 7, Qty: 1, Key: "key-0001"})
 			fakes.Must(t, counts.RunOnce(t.Context()))

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"stampede/app/board"
 	"stampede/app/catalog"
 	"stampede/app/shop"
 	"stampede/app/test/fakes"
@@ -150,7 +151,8 @@ func TestSoldOutRejectionAllocatesNothing(t *testing.T) {
 	now := time.Now()
 	checkout.Catalogue = catalogueOf(t, shop.Sale{ID: 7, OpensAt: 1, ClosesAt: 1 << 43})
 	checkout.SoldOut.flags[7] = &soldOutFlag{lastRejection: now.Add(time.Hour), until: now.Add(time.Hour)}
-	checkout.Counts, _ = newCounts("1", &fakeFigures{})
+	counts, _ := newCounts("1", &fakeFigures{})
+	checkout.Counts = &board.BuyCounts{Sales: counts}
 	ctx := context.Background()
 	reply := func(_ Receipt, err error) {
 		if err != error(errSoldOut) {

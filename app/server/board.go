@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"net/netip"
 	"runtime/metrics"
 	"strconv"
 	"sync/atomic"
@@ -11,17 +10,15 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"stampede/app/board"
-	"stampede/app/limits"
 	"stampede/app/shop"
 	"stampede/streams"
 )
 
 // boardParts holds the counters of this node and the feed of the live board.
 type boardParts struct {
-	counters *board.Counters
-	latency  *board.BuyLatency
-	sales    *board.SaleCounts
-	feed     *board.Feed
+	counts  board.BuyCounts
+	latency *board.BuyLatency
+	feed    *board.Feed
 
 	openTrades atomic.Int64 // last count; only on nodes with the role sweeper
 }
@@ -35,7 +32,7 @@ func (p *parts) composeBoard(c *Config, version string, streamMetrics *streams.M
 		},
 		Redis: p.inventory, Audience: p.hub, Sample: p.sampler(c, version, streamMetrics),
 	}
-	all := &b.counters.All
+	all := &b.counts.Node.All
 	counter(registry, "stampede_buys_total",
 		"Buys over sockets and HTTP, rejected ones included, without hidden sales.", all.Attempts)
 	counter(registry, "stampede_buys_reserved_total", "Buys that became reservations, without hidden sales.", all.Reserved)
@@ -61,23 +58,8 @@ func (p *parts) firstPublished(order, sale shop.ID) {
 		if !p.catalogue.IsHidden(sale) {
 			p.board.latency.Observe(age)
 		}
-		p.board.sales.OrderPublished(sale, age)
+		p.board.counts.Sales.OrderPublished(sale, age)
 	}
-}
-
-// mayBuy limits the rate of buy attempts and counts rejected ones.
-func (p *parts) mayBuy(user shop.ID, addr netip.Addr, sale shop.ID) error {
-	err := p.limits.Take(limits.Buy, user, addr)
-	if err != nil {
-		p.countRejected(sale, shop.LayerPace, err)
-	}
-	return err
-}
-
-// countRejected counts a buy attempt that is rejected before the checkout.
-func (p *parts) countRejected(sale shop.ID, layer shop.Layer, err error) {
-	p.board.counters.Of(sale).Count(false, err)
-	p.board.sales.Reject(sale, layer, err)
 }
 
 // sampler returns a function that reads the state and the counters of this node. CPU load is measured between two
@@ -85,7 +67,7 @@ func (p *parts) countRejected(sale shop.ID, layer shop.Layer, err error) {
 func (p *parts) sampler(
 	c *Config, version string, streamMetrics *streams.Metrics,
 ) func() (board.NodeFigures, board.PaymentFigures, board.Flow) {
-	start, roles, all := time.Now(), c.Roles.names(), &p.board.counters.All
+	start, roles, all := time.Now(), c.Roles.names(), &p.board.counts.Node.All
 	busy, measuredAt := cpuTime(), time.Now()
 	return func() (board.NodeFigures, board.PaymentFigures, board.Flow) {
 		n := board.NodeFigures{

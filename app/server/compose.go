@@ -79,11 +79,11 @@ type parts struct {
 func (s *Server) compose(stores *stores, lease *store.NodeLease) (*parts, error) {
 	c, registry, version := &s.config, s.registry, s.options.Version
 	p := &parts{stores: stores, lease: lease, clock: s.clock, stale: make(chan int, c.Partitions)}
-	p.board.counters, p.board.latency = &board.Counters{}, &board.BuyLatency{}
+	p.board.latency = &board.BuyLatency{}
 	p.tracer = c.tracer()
-	p.board.sales = &board.SaleCounts{
+	p.board.counts = board.BuyCounts{Node: &board.Counters{}, Sales: &board.SaleCounts{
 		Process: strconv.Itoa(lease.Node()) + ":" + strconv.FormatInt(time.Now().UnixMilli(), 10), Now: s.clock.Now,
-	}
+	}}
 	metrics := streams.NewMetrics()
 	inventory, err := streams.New(streams.Options{
 		Client: stores.client, BlockingClient: stores.blocking, Partitions: c.Partitions, Backlog: c.Backlog,
@@ -101,7 +101,7 @@ func (s *Server) compose(stores *stores, lease *store.NodeLease) (*parts, error)
 		gauge(registry, "stampede_partitions_attended",
 			"Partitions that this worker processes; each partition has one worker.", p.workers.OwnedPartitions)
 	}
-	p.board.sales.Redis = inventory
+	p.board.counts.Sales.Redis = inventory
 	gateway, err := c.gateway()
 	if err != nil {
 		return nil, err
@@ -121,7 +121,7 @@ func (s *Server) compose(stores *stores, lease *store.NodeLease) (*parts, error)
 	s.blocks.Store = stores.db
 
 	p.catalogue = catalog.NewCatalogue(stores.db.Catalogue(), stores.db.Sales(), newIDFilter, c.TimeZone.Location)
-	p.board.counters.IsHidden = p.catalogue.IsHidden
+	p.board.counts.Node.IsHidden = p.catalogue.IsHidden
 	p.catalogue.MinChallenge = func() shop.Challenge { return p.switches.Now().LeastChallenge }
 	p.switches.OnChange = p.catalogue.Invalidate
 	p.warmer = &catalog.Warmer{
@@ -199,7 +199,7 @@ func (s *Server) compose(stores *stores, lease *store.NodeLease) (*parts, error)
 	p.services.checkout = &order.Checkout{
 		Catalogue: p.catalogue, Passes: passes, Gate: p.checkoutGate(), SoldOut: p.soldOut, Warmer: p.warmer,
 		Redis: p.inventory, Store: stores.db.Orders(), Clock: p.clock, Mint: lease.Mint,
-		Counters: p.board.counters, Counts: p.board.sales,
+		Counts: &p.board.counts,
 	}
 	p.composeHub(c, registry)
 	p.composeBoard(c, version, metrics, registry)
@@ -225,7 +225,7 @@ func (p *parts) composeHub(c *Config, registry *prometheus.Registry) {
 		Orders:    p.stores.db.Changes(),
 		Sequences: p.inventory, CurrentBanner: p.switches.CurrentBanner, Metrics: registry, MaxClients: c.MaxConns,
 		MaxPerUser: c.UserConns, OpsPerSecond: float64(c.OpsRate), OpsBurst: c.OpsBurst, Blocked: p.auth.blocked,
-		AdmitBuy: p.mayBuy, Admit: p.limits.Take, FirstPublished: p.firstPublished, Tracer: p.tracer,
+		AdmitBuy: p.buyLimiter().Admit, Admit: p.limits.Take, FirstPublished: p.firstPublished, Tracer: p.tracer,
 		BoardHistory: func(ctx context.Context) []board.Point { return p.board.feed.Points(ctx) },
 	})
 	p.auth.blocks.OnChange, p.switches.OnBanner = p.hub.CloseBlocked, p.hub.SendBanner

@@ -72,7 +72,7 @@ func (p *parts) startJobs(d *jobs, c *Config) {
 	d.start("stale partitions", p.checkStale)
 	d.start("publish marks", p.publishMarks.Run)
 	d.start("live board", p.board.feed.Run)
-	d.start("counts of sales", p.board.sales.Run)
+	d.start("counts of sales", p.board.counts.Sales.Run)
 	if p.stores.embedded != nil {
 		d.start("embedded Redis", p.stores.embedded.run)
 	}

@@ -119,3 +119,8 @@ func (p *parts) updateShares(ctx context.Context) error {
 	p.limits.SetNodes(nodes)
 	return nil
 }
+
+// buyLimiter admits buys of sockets and HTTP.
+func (p *parts) buyLimiter() *limits.BuyLimiter {
+	return &limits.BuyLimiter{Limiter: p.limits, Counts: &p.board.counts}
+}

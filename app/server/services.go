@@ -12,6 +12,7 @@ import (
 	"stampede/app/account"
 	"stampede/app/api"
 	"stampede/app/backoffice"
+	"stampede/app/board"
 	"stampede/app/catalog"
 	"stampede/app/journal"
 	"stampede/app/limits"
@@ -67,9 +68,11 @@ func (p *parts) handler(c *Config, closing <-chan struct{}, registry *prometheus
 		Closing: closing, Metrics: metrics, Blocked: p.auth.blocks.Address, Switches: p.switches.Now,
 		Texts:      p.texts.Now,
 		Handshakes: limits.Pace{Rate: c.HandshakeRate, Period: time.Second, Burst: c.HandshakeBurst},
-		Admit:      p.limits.TakeHTTP, AdmitBuy: p.mayBuy, Tracer: p.tracer,
-		Board:       p.board.feed.History,
-		BuyRejected: func(sale shop.ID, err error) { p.countRejected(sale, shop.LayerNode, err) },
+		Admit:      p.limits.TakeHTTP, AdmitBuy: p.buyLimiter().Admit, Tracer: p.tracer,
+		Board: p.board.feed.History,
+		BuyRejected: func(sale shop.ID, err error) {
+			p.board.counts.Count(board.BuyResult{Sale: sale, Layer: shop.LayerNode, Err: err})
+		},
 	}
 	if s.payments.TakesPayments() {
 		o.HandleNotification = s.payments.HandleNotification

@@ -14,7 +14,7 @@ import (
 // predecessor. After a gap a node reads the rows (F4, F5).
 //
 //	<number of the previous message> <number of this message>\n
-//	<user> <frame>\n                                  per change; a frame is an order event without its cursor
+//	<user> <order> <sale> <rev> <state> <frame>\n     per change; a frame is an order event without its cursor
 //
 // The frame of a traced buy ends with the field "trace", which the receiving node removes. Redis numbers the messages
 // of a partition from 1. After Redis has lost writes, numbers repeat.
@@ -25,15 +25,23 @@ type Message struct {
 
 // Change is the newest state of an order, sent to its buyer.
 type Change struct {
-	User  ID
-	Frame string         // JSON without line breaks
-	Trace *trace.SpanRef // parent of the next span; nil: not traced
+	User, Order, Sale ID
+	Rev               int
+	State             OrderState
+	Frame             string         // JSON without line breaks
+	Trace             *trace.SpanRef // parent of the next span; nil: not traced
 }
 
-// AppendChange appends a change to a message. The publishing script adds the first line.
-func AppendChange(b []byte, user ID, frame []byte) []byte {
-	b = strconv.AppendInt(b, int64(user), 10)
-	b = append(b, ' ')
+// IsFirst reports whether the change is the first state of a pending order.
+func (c *Change) IsFirst() bool { return c.Rev == 1 && c.State == Pending }
+
+// AppendChange appends the newest state of an order to a message, as its frame. The publishing script adds the first
+// line.
+func AppendChange(b []byte, o *Order, frame []byte) []byte {
+	for _, n := range [...]int64{int64(o.User), int64(o.ID), int64(o.Sale), int64(o.Rev)} {
+		b = append(strconv.AppendInt(b, n, 10), ' ')
+	}
+	b = append(append(b, o.State...), ' ')
 	b = append(b, frame...)
 	return append(b, '\n')
 }
@@ -46,8 +54,8 @@ const (
 )
 
 // AppendTraced is AppendChange for a traced buy.
-func AppendTraced(b []byte, user ID, frame []byte, trace trace.SpanRef) []byte {
-	b = AppendChange(b, user, frame)
+func AppendTraced(b []byte, o *Order, frame []byte, trace trace.SpanRef) []byte {
+	b = AppendChange(b, o, frame)
 	b = append(b[:len(b)-len("}\n")], traceField...)
 	b = append(b, trace.String()...)
 	return append(append(b, traceEnd...), '\n')
@@ -87,20 +95,37 @@ func (m Message) Changes() iter.Seq2[Change, error] {
 	return func(yield func(Change, error) bool) {
 		for remaining := m.lines; remaining != ""; {
 			line, after, ok := strings.Cut(remaining, "\n")
-			userText, frame, hasFrame := strings.Cut(line, " ")
-			user, valid := readID(userText)
-			if !ok || !hasFrame || !valid || frame == "" {
-				err := fmt.Errorf("message %d, line %.60q: want a user and a frame: %w", m.Number, line, ErrPermanent)
+			c, valid := parseChange(line)
+			if !ok || !valid {
+				err := fmt.Errorf("message %d, line %.60q: want user, order, sale, rev, state and frame: %w", m.Number, line,
+					ErrPermanent)
 				yield(Change{}, err)
 				return
 			}
-			plain, trace := untracedFrame(frame)
-			if !yield(Change{user, plain, trace}, nil) {
+			if !yield(c, nil) {
 				return
 			}
 			remaining = after
 		}
 	}
+}
+
+// parseChange reads a line of a message; it accepts only what AppendChange writes.
+func parseChange(line string) (c Change, valid bool) {
+	valid = true
+	next := func() (field string) {
+		field, line, _ = strings.Cut(line, " ")
+		return field
+	}
+	var rev ID // written like an id
+	for _, number := range [...]*ID{&c.User, &c.Order, &c.Sale, &rev} {
+		var isID bool
+		*number, isID = readID(next())
+		valid = valid && isID
+	}
+	c.Rev, c.State = int(rev), OrderState(next())
+	c.Frame, c.Trace = untracedFrame(line)
+	return c, valid && c.State != "" && c.Frame != ""
 }
 
 // ChangesChannel returns the name of the channel for the messages of a partition. All logical databases of a server

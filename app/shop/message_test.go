@@ -23,30 +23,40 @@ func changesOf(m Message) (changes []Change, err error) {
 	return changes, nil
 }
 
+// appendAgain appends a change that was read.
+func appendAgain(b []byte, c *Change) []byte {
+	o := Order{ID: c.Order, Sale: c.Sale, User: c.User, Rev: c.Rev, State: c.State}
+	if c.Trace != nil {
+		return AppendTraced(b, &o, []byte(c.Frame), *c.Trace)
+	}
+	return AppendChange(b, &o, []byte(c.Frame))
+}
+
 // Appended changes are read back unchanged and in order.
 func TestAppendedChangesAreReadBack(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		before := rapid.Int64Range(0, 1<<60).Draw(t, "before")
 		change := rapid.Custom(func(t *rapid.T) Change {
+			id := func(name string) ID { return ID(rapid.Int64Range(1, 1<<62).Draw(t, name)) }
+			oneLine := rapid.String().Filter(func(s string) bool { return s != "" && !strings.Contains(s, "\n") })
 			return Change{
-				ID(rapid.Int64Range(1, 1<<62).Draw(t, "user")),
-				rapid.String().Filter(func(s string) bool { return s != "" && !strings.Contains(s, "\n") }).Draw(t,
-					"frame"),
-				nil,
+				User: id("user"), Order: id("order"), Sale: id("sale"), Rev: rapid.IntRange(1, 1<<30).Draw(t, "rev"),
+				State: rapid.SampledFrom([]OrderState{Pending, Paid, Refused}).Draw(t, "state"),
+				Frame: oneLine.Draw(t, "frame"),
 			}
 		})
 		want := rapid.SliceOfN(change, 0, 20).Draw(t, "changes")
 		text := fmt.Appendf(nil, "%d %d\n", before, before+1)
 		for _, c := range want {
-			text = AppendChange(text, c.User, []byte(c.Frame))
+			text = appendAgain(text, &c)
 		}
 		m, err := ParseMessage(string(text))
 		if err != nil || m.Before != before || m.Number != before+1 {
 			t.Fatalf("ParseMessage(%q) = number %d after %d, error %v", text, m.Number, m.Before, err)
 		}
 		if got, err := changesOf(m); err != nil || !slices.Equal(got, want) {
-			t.Fatalf("got changes %q (%v), want %q", got, err, want)
+			t.Fatalf("got changes %+v (%v), want %+v", got, err, want)
 		}
 	})
 }
@@ -61,8 +71,11 @@ func TestUnreadableMessagesAreErrors(t *testing.T) {
 		}
 	}
 	// Changes before an unreadable line are still delivered.
-	for _, line := range []string{"7 {}", "7\n", "7 \n", " {}\n", "0 {}\n", "+7 {}\n", "\n"} {
-		m, err := ParseMessage("1 2\n5 {}\n" + line)
+	for _, line := range []string{
+		"7 1 2 1 paid {}", "7\n", "7 \n", " {}\n", "7 {}\n", "0 1 2 1 paid {}\n", "+7 1 2 1 paid {}\n", "7 1 2 0 paid {}\n",
+		"7 1 2 01 paid {}\n", "7 1 2 1  {}\n", "7 1 2 1 paid \n", "7 x 2 1 paid {}\n", "7 1 0 1 paid {}\n", "\n",
+	} {
+		m, err := ParseMessage("1 2\n5 1 2 1 paid {}\n" + line)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -74,8 +87,8 @@ func TestUnreadableMessagesAreErrors(t *testing.T) {
 
 func FuzzParseMessage(f *testing.F) {
 	for _, s := range []string{
-		"", "0 1\n", "0 1\n7 {}\n", "0 1\n7 {}",
-		"41 42\n7 {\"ev\":\"order\"}\n8 {}\n", "1 2\n\n",
+		"", "0 1\n", "0 1\n7 1 2 1 paid {}\n", "0 1\n7 1 2 1 paid {}",
+		"41 42\n7 1 2 1 pending {\"ev\":\"order\"}\n8 3 2 4 paid {}\n", "1 2\n\n",
 	} {
 		f.Add(s)
 	}
@@ -90,7 +103,7 @@ func FuzzParseMessage(f *testing.F) {
 		}
 		var lines []byte
 		for _, c := range changes {
-			lines = AppendChange(lines, c.User, []byte(c.Frame))
+			lines = appendAgain(lines, &c)
 		}
 		if _, after, _ := strings.Cut(text, "\n"); after != string(lines) {
 			t.Fatalf("changes of %q encoded again: got %q, want the same lines", text, lines)
@@ -102,7 +115,8 @@ func FuzzParseMessage(f *testing.F) {
 func TestReadingChangesAllocatesNothing(t *testing.T) {
 	text := []byte("0 1\n")
 	for user := range 500 {
-		text = AppendChange(text, ID(7301444300000000000+user), []byte(`{"ev":"order"}`))
+		o := Order{ID: 5, Sale: 6, User: ID(7301444300000000000 + user), Rev: 1, State: Pending}
+		text = AppendChange(text, &o, []byte(`{"ev":"order"}`))
 	}
 	message, n := string(text), 0
 	allocs := testing.AllocsPerRun(10, func() {
@@ -125,10 +139,11 @@ func TestChangesCarryTraces(t *testing.T) {
 	ref := (&trace.Tracer{Ratio: 1}).Sample("socket", time.Time{}).SpanRef
 	frame := `{"ev":"order","key":"k","order":{"id":"5"}}`
 	text := []byte("7 8\n")
-	text = AppendChange(text, 1, []byte(frame))
-	text = AppendTraced(text, 2, []byte(frame), ref)
-	text = AppendChange(text, 3, []byte(frame))
-	if !strings.Contains(string(text), "2 "+strings.TrimSuffix(frame, "}")+`,"trace":"`+ref.String()+`"}`+"\n") {
+	order := func(user ID) *Order { return &Order{ID: 5, Sale: 6, User: user, Rev: 1, State: Pending} }
+	text = AppendChange(text, order(1), []byte(frame))
+	text = AppendTraced(text, order(2), []byte(frame), ref)
+	text = AppendChange(text, order(3), []byte(frame))
+	if !strings.Contains(string(text), "2 5 6 1 pending "+strings.TrimSuffix(frame, "}")+`,"trace":"`+ref.String()+`"}`+"\n") {
 		t.Errorf("want the trace inside the JSON object of the frame: %s", text)
 	}
 	m, err := ParseMessage(string(text))

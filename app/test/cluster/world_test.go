@@ -53,7 +53,7 @@ func open(t *testing.T, redisURL string, settings ...string) *world {
 	t.Cleanup(func() { _ = w.store.Close() })
 	_, err = migrations.Up(ctx, w.store.DB())
 	w.must(err)
-	w.must(w.store.EnsurePartitions(ctx, partitions))
+	w.must(w.store.Partitions().EnsurePartitions(ctx, partitions))
 	w.db, err = sql.Open("mysql", dsn)
 	w.must(err)
 	t.Cleanup(func() { _ = w.db.Close() })
