@@ -160,7 +160,7 @@ func (p *PersonalData) Delete(ctx context.Context, identity shop.Identity, passw
 	return shop.Unavailable("your data", err)
 }
 
-// Erase deletes the personal data of a user through db; see store.Store.Erase.
+// Erase deletes the personal data of a user through db; see store.PersonalData.Erase.
 func (p *PersonalData) Erase(ctx context.Context, db *store.Store, user shop.ID, verified *shop.User) error {
 	now := p.Now()
 	return db.PersonalData().Erase(ctx, user, verified, now, now.Add(guestLife))

@@ -56,7 +56,7 @@ type Auditor struct {
 	Sales  Sales
 }
 
-// AuditSale audits one sale, see Sales.
+// AuditSale audits one sale, see AuditSales.
 func (a *Auditor) AuditSale(ctx context.Context, id shop.ID) (AuditReport, error) {
 	reports, err := a.AuditSales(ctx, id)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"stampede/app/shop"
 )
 
-// Orders keeps the rows of orders. Payments, Refunds, Trades and Shipments change the states that money and parcels
-// decide. Each new state goes through changeState or end.
+// Orders keeps the rows of orders. Payments, Refunds and Shipments change the states that money and parcels decide.
+// Each new state goes through changeState or end.
 type Orders struct{ *session }
 
 // Order reads one row. ErrNoRow: no such order.
