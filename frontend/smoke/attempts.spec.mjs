@@ -27,7 +27,7 @@ test('attempts', async ({ open, quiet }) => {
   })
   const end = ({ closes_at }) => ({ closes_at, phase: 'closed' })
   await page.goto(quiet)
-  const buy = page.locator('[data-action="buy"][aria-disabled="false"]').first()
+  const buy = page.locator('[data-action="buy"][aria-disabled="false"]')
   const notice = (text) => page.locator('li').filter({ hasText: text })
   const sent = (op) => relay.received.filter((frame) => frame.op === op)
   const read = async (notices) => {
@@ -36,11 +36,12 @@ test('attempts', async ({ open, quiet }) => {
     await soon(notices, 'detached')
   }
   const clickBuy = async () => {
-    await soon(buy)
+    await soon(buy.first())
     relay.received.length = 0
-    const sale = await buy.evaluate((button) => button.closest('[data-sale]').dataset.sale)
-    await buy.click()
-    return page.locator(`[data-sale="${sale}"] [data-action="pay"]`)
+    const sale = await page.locator('[data-sale]').filter({ has: buy }).first().getAttribute('data-sale')
+    const chosen = page.locator(`[data-sale="${sale}"]`)
+    await chosen.locator(buy).click()
+    return chosen.locator('[data-action="pay"]')
   }
   const expectOneKey = (min) => {
     const keys = sent('buy').map(({ key }) => key)
@@ -74,7 +75,7 @@ test('attempts', async ({ open, quiet }) => {
     if (sent('hello').length > 0) throw new Error('the page reconnected repeatedly')
   })
   await test.step('the outcome of a buy on a stalled connection at the end of a slot is shown later', async () => {
-    await soon(buy)
+    await soon(buy.first())
     relay.stall()
     await clickBuy()
     Object.assign(slot, end({ closes_at: Date.now() }))

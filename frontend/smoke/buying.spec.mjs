@@ -92,10 +92,11 @@ for (const look of [desktopLight, phoneDark])
     const order = page.locator('[data-order]').filter({ visible: true }).first()
     /** Buys in the first sale that is available, and returns its card. */
     const buyFirst = async () => {
-      const buy = page.locator('[data-sale] [data-action="buy"][aria-disabled="false"]').first()
-      const sale = await buy.evaluate((button) => button.closest('[data-sale]').dataset.sale)
-      await buy.click()
-      return page.locator(`[data-sale="${sale}"]`)
+      const buy = page.locator('[data-action="buy"][aria-disabled="false"]')
+      const sale = await page.locator('[data-sale]').filter({ has: buy }).first().getAttribute('data-sale')
+      const chosen = page.locator(`[data-sale="${sale}"]`)
+      await chosen.locator(buy).click()
+      return chosen
     }
     let card
 
@@ -156,6 +157,8 @@ for (const look of [desktopLight, phoneDark])
       await page.reload()
       if (onPhone) await toShop(page)
       await live(page)
+      // Until the orders are loaded, the card of the pending order still offers to buy.
+      if (!onPhone) await soon(order)
       const bought = await buyFirst()
       await bought.locator('[data-action="pay"][aria-disabled="false"]').click()
       await soon(dialog.getByRole('button', { name: /^Ship to .* and pay$/ }))
