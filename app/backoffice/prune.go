@@ -19,8 +19,8 @@ const (
 	refundWindow = 92 * 24 * time.Hour
 	// pruneBatch is the number of orders that one transaction locks for some milliseconds.
 	pruneBatch = 200
-	// pruneWindow is the number of orders that one query checks.
-	pruneWindow = 5000
+	// pruneWindow is the number of orders that one query checks: the maximum of ids in a statement of the store.
+	pruneWindow = 500
 )
 
 // Pruned lists the files with the deleted orders; in a dry run, the orders that the command would delete, by month.

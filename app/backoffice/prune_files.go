@@ -83,7 +83,7 @@ func (w *exportWriter) add(o *shop.Order) error {
 		if instant == 0 {
 			return ""
 		}
-		return instant.Time().In(w.zone).Format(time.DateTime)
+		return localText(instant.Time().In(w.zone))
 	}
 	return w.csv.Write([]string{
 		o.ID.String(), at(o.CreatedAt), o.Sale.String(), guardCell(o.ProductName), strconv.Itoa(o.Qty),

@@ -15,9 +15,7 @@ import (
 type openTrades struct {
 	Redis
 	Trades
-	Refunds
 	Orders
-	Sales
 	Gateway
 	latency time.Duration // latency of the gateway
 
@@ -185,7 +183,7 @@ func (b *openTrades) runReconcilers(t *testing.T, nodes, perSecond int, during f
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	for n := range nodes {
-		payments := &PaymentService{Gateway: b, Redis: b, Trades: b, Refunds: b, Orders: b, Sales: b}
+		payments := &PaymentService{Gateway: b, Redis: b, Trades: b, Orders: b}
 		r := &PayReconciler{Payments: payments, Pace: &pacer{
 			pause: time.Second / time.Duration(perSecond), onCall: func() { b.mu.Lock(); b.byNode[n]++; b.mu.Unlock() },
 		}}
@@ -339,9 +337,7 @@ func TestNodesShareOpenTrades(t *testing.T) {
 // unresolvedStore has late payments. The first `failing` payments cannot be resolved until repaired is true.
 type unresolvedStore struct {
 	Trades
-	Refunds
 	Orders
-	Sales
 	Redis
 	failing, resolvable int
 	repaired            bool
@@ -377,7 +373,7 @@ func (b *unresolvedStore) Resolve(_ context.Context, id shop.ID, _ Outcome) erro
 func TestUnresolvablePaymentsDoNotBlockOthers(t *testing.T) {
 	t.Parallel()
 	b := &unresolvedStore{failing: 3*lateBatch + 7, resolvable: 50, resolved: make(map[shop.ID]bool)}
-	r := &PayReconciler{Payments: &PaymentService{Redis: b, Trades: b, Refunds: b, Orders: b, Sales: b}}
+	r := &PayReconciler{Payments: &PaymentService{Redis: b, Trades: b, Orders: b}}
 	for range 4 {
 		_ = r.resolveLate(t.Context())
 	}

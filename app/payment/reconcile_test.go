@@ -15,9 +15,7 @@ import (
 // reconciliationStores has the records of the shop and the gateway in memory.
 type reconciliationStores struct {
 	Trades
-	Refunds
 	Orders
-	Sales
 	Gateway
 	orders       []shop.Order
 	payments     []ReceivedPayment

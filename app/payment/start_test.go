@@ -60,9 +60,7 @@ func (g *fixedGateway) VerifyNotification(url.Values) (Trade, error) { return g.
 // tradeStore has one order and records the order of its calls.
 type tradeStore struct {
 	Trades
-	Refunds
 	Orders
-	Sales
 	*fakes.Trace
 	row     shop.Order
 	outcome Outcome
@@ -120,7 +118,7 @@ func newTestPayments() (*PaymentService, *fixedGateway, *tradeStore, *fakes.Redi
 	gateway := &fixedGateway{Trace: tr}
 	orders := &fakes.DueStore{Trace: tr}
 	return &PaymentService{
-		Gateway: gateway, Redis: inventory, Trades: trades, Refunds: trades, Orders: trades, Sales: trades,
+		Gateway: gateway, Redis: inventory, Trades: trades, Orders: trades,
 		Effects: effectsOf(inventory, orders, &fakes.Notifier{Trace: tr}), Margin: shop.PayMargin(payWindow),
 	}, gateway, trades, inventory
 }

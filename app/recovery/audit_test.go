@@ -14,10 +14,6 @@ type auditStores struct {
 	Redis
 	Orders
 	Sales
-	Epochs
-	History
-	Payments
-	Refunds
 	redis  shop.SaleAudit
 	totals shop.SaleTotals
 	rows   []shop.Order

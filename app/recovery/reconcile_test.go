@@ -32,10 +32,6 @@ type (
 	stores interface {
 		Orders
 		Sales
-		Epochs
-		History
-		Payments
-		Refunds
 		order.Store
 	}
 	redis interface {

@@ -11,13 +11,9 @@ import (
 
 // fakeStores has the state of both stores for partition 0; the calls of a recovery panic.
 type fakeStores struct {
-	Orders
+	Redis
 	Sales
 	Epochs
-	History
-	Payments
-	Refunds
-	Redis
 	epoch, seq   int64
 	redis        shop.PartitionState
 	loaded       []shop.Sale
@@ -119,7 +115,7 @@ func TestLostWritesAreDetected(t *testing.T) {
 }
 
 func driverOf(s *fakeStores) *Driver {
-	return &Driver{Partitions: 1, Redis: s, Orders: s, Sales: s, Epochs: s, History: s, Payments: s, Refunds: s}
+	return &Driver{Partitions: 1, Redis: s, Sales: s, Epochs: s}
 }
 
 // I8: detects databases that have lost commits, and rejects replaced ones.
@@ -206,13 +202,10 @@ func TestNewHistoryIsConfirmedAfterACheck(t *testing.T) {
 
 // lostData is a sale whose rows are only in the database.
 type lostData struct {
+	Redis
 	Orders
 	Sales
 	Epochs
-	History
-	Payments
-	Refunds
-	Redis
 	rows    []shop.Order
 	touched []shop.ID
 	since   shop.Millis
@@ -247,9 +240,7 @@ func TestRestoreTouchesNewRows(t *testing.T) {
 		{ID: 3, User: 5, State: shop.Refused, Rev: 1, PublishedRev: 1},
 		{ID: 4, User: 7, State: shop.Expired, Rev: 2, PublishedRev: 1},
 	}}
-	p := &recoveryRun{Driver: &Driver{
-		Redis: data, Orders: data, Sales: data, Epochs: data, History: data, Payments: data, Refunds: data,
-	}}
+	p := &recoveryRun{Driver: &Driver{Redis: data, Orders: data, Sales: data, Epochs: data}}
 	if err := p.restore(t.Context(), &shop.Sale{ID: 7, Initial: 9}, 4711); err != nil {
 		t.Fatal(err)
 	}

@@ -133,9 +133,9 @@ func (s Orders) Touch(ctx context.Context, ids []shop.ID) ([]shop.Order, error) 
 			if err != nil || len(rows) == 0 {
 				return nil, err
 			}
-			locked := convert(rows, func(o *shop.Order) shop.ID { return o.ID }) // others may be inserted meanwhile
+			// Only the locked rows: others of the chunk may be inserted meanwhile.
 			return rows, execMatching(ctx, tx, len(rows), "touch locked orders",
-				"UPDATE orders SET "+s.d.touch+" WHERE id IN (?)", bun.List(locked))
+				"UPDATE orders SET "+s.d.touch+" WHERE id IN (?)", bun.List(orderIDs(rows)))
 		})
 		if err != nil {
 			return nil, err

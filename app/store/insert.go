@@ -106,8 +106,7 @@ func (s Orders) write(ctx context.Context, tx bun.Conn, b *batch) ([]refusal, er
 		return nil, err
 	}
 	if b.watch != nil {
-		ids := convert(fresh, func(o *shop.Order) shop.ID { return o.ID })
-		if err := s.Payments().watch(ctx, tx, ids, *b.watch); err != nil {
+		if err := s.Payments().watch(ctx, tx, orderIDs(fresh), *b.watch); err != nil {
 			return nil, err
 		}
 	}

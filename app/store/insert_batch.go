@@ -63,7 +63,7 @@ func (b *batch) addKnown(o shop.Order) {
 // removeExisting runs after a duplicate key. It removes the orders whose rows exist by now. Orders whose key the buyer
 // has used for another order become refused, without the key.
 func (s Orders) removeExisting(ctx context.Context, b *batch) error {
-	rows, err := s.OrdersByID(ctx, convert(b.fresh, func(o *shop.Order) shop.ID { return o.ID }))
+	rows, err := s.OrdersByID(ctx, orderIDs(b.fresh))
 	if err != nil {
 		return err
 	}

@@ -228,3 +228,7 @@ func orders(rows []orderRow) ([]shop.Order, error) {
 	}
 	return out, nil
 }
+
+func orderIDs(rows []shop.Order) []shop.ID {
+	return convert(rows, func(o *shop.Order) shop.ID { return o.ID })
+}

@@ -187,7 +187,7 @@ func shippingOf(ctx context.Context, db bun.IDB, rows []shop.Order) (*shipping, 
 	for i := range rows {
 		k.orders[rows[i].ID] = &rows[i]
 	}
-	for chunk := range sortedChunks(convert(rows, func(o *shop.Order) shop.ID { return o.ID })) {
+	for chunk := range sortedChunks(orderIDs(rows)) {
 		var sent []shipmentRow
 		if err := db.NewSelect().Model(&sent).Where("order_id IN (?)", bun.List(chunk)).Scan(ctx); err != nil {
 			return nil, err

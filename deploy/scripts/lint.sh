@@ -133,7 +133,8 @@ versions() {
 }
 
 # The subject of a commit is `package: imperative`, at most 72 characters, without a path outside the package. The
-# subject of a merge names the merged work. The rule covers the commits after this one; a history without it is checked at its end only.
+# subject of a merge names the merged work. The rule covers the commits after this one; a history without it is checked
+# at its end only.
 before_rule=49479683af6734d23415b8adb9bbcfd5020c98c2
 subjects() {
   local range=HEAD failed=0 subject
