@@ -210,6 +210,8 @@ test('touch, double click', async ({ open, quiet: base }) => {
     if (buys() !== 2) throw new Error(`${buys()} buys`)
   })
   await test.step('Pay opens the payment gateway', async () => {
+    // The new order starts the guard against the second half of a double click again.
+    await page.waitForFunction((el) => el.ariaDisabled === 'false', await button.elementHandle())
     await pointer.over(button)
     const { action } = await pointer.under()
     if (action !== 'pay') throw new Error(`the action of the button is ${action}, want pay`)
