@@ -16,13 +16,13 @@
 //
 // # Packages
 //
-// A package may import those to its left. The flows, up to recovery, use only the standard library. They reach Redis,
-// the database and the gateway through interfaces; tests inject faults there. privacy and backoffice use the database
-// directly.
+// A package may import those to its left. The flows, up to payment, use only the standard library. They reach Redis,
+// the database and the gateway through interfaces; tests inject faults there. recovery, privacy and backoffice use the
+// two stores directly.
 //
-//	trace ← shop ← journal ← outbox ← catalog ← admission ← board ← order ← payment ← recovery ← store
-//	      ← privacy ← backoffice
-//	      ← adapters: streams realtime api account alipay mail webhook picture limits ← server ← cmd
+//	trace ← shop ← journal ← outbox ← catalog ← admission ← board ← order ← payment ← {store, streams}
+//	      ← recovery ← privacy ← backoffice
+//	      ← adapters: realtime api account alipay mail webhook picture limits ← server ← cmd
 //
 // # Promises
 //

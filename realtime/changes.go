@@ -2,50 +2,84 @@ package realtime
 
 import (
 	"log/slog"
+	"sync"
+	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/singleflight"
 
 	"stampede/app/shop"
 	"stampede/app/trace"
 )
 
+// personalEvents delivers the changes of orders to the connections of their users: from messages (changes.go), or from
+// rows when messages may be lost (follow.go, replay.go).
+type personalEvents struct {
+	options *Options
+	conns   *connections
+	metrics *metrics
+
+	listener  *listener
+	mu        sync.Mutex // also held while the field proven changes
+	sequences sequences
+	wake      chan struct{}                 // signal: messages may be lost
+	proven    atomic.Pointer[provenInstant] // see follow.go; nil: no proven instant in the current history
+	histories atomic.Uint32                 // number of changes to another database history
+	// lastProven is proven.readAt when proven was last set to nil: in ns since connections.began, 0 before that.
+	lastProven atomic.Int64
+
+	helloQueue  *queue[*replayRequest] // reads for the op `hello`
+	replayQueue *queue[*client]        // connections after hello whose missed rows are still to be read
+	clockReads  singleflight.Group     // deduplicates reads of the database's clock
+}
+
+func newPersonalEvents(o *Options, conns *connections) *personalEvents {
+	p := &personalEvents{
+		options: o, conns: conns, sequences: newSequences(o.Partitions, o.MessageWithin), wake: make(chan struct{}, 1),
+		helloQueue: newQueue[*replayRequest](readersAtOnce), replayQueue: newQueue[*client](1),
+	}
+	p.listener = p.newListener()
+	return p
+}
+
 // newListener returns a listener for the changes of all partitions.
-func (h *Hub) newListener() *listener {
-	l := &listener{redis: h.options.Redis, onSubscribed: h.subscribed, channels: make(map[string]func(string))}
-	for partition := range h.options.Partitions {
-		name := shop.ChangesChannel(h.options.Namespace, partition)
-		l.channels[name] = func(payload string) { h.onMessage(partition, payload) }
+func (p *personalEvents) newListener() *listener {
+	l := &listener{redis: p.options.Redis, onSubscribed: p.subscribed, channels: make(map[string]func(string))}
+	for partition := range p.options.Partitions {
+		name := shop.ChangesChannel(p.options.Namespace, partition)
+		l.channels[name] = func(payload string) { p.onMessage(partition, payload) }
 	}
 	return l
 }
 
 // onMessage queues the changes of a message, then records the message as received. The order ensures that all changes
 // up to a proven instant are queued before a client receives this instant.
-func (h *Hub) onMessage(partition int, payload string) {
+func (p *personalEvents) onMessage(partition int, payload string) {
 	m, err := shop.ParseMessage(payload)
 	if err == nil {
-		err = h.deliver(m)
-		h.update(func(c *sequences) { c.received(h.elapsed(), partition, m.Before, m.Number) })
+		err = p.deliver(m)
+		p.update(func(c *sequences) { c.received(p.conns.elapsed(), partition, m.Before, m.Number) })
 	}
 	if err != nil {
 		slog.Warn("unreadable message of changes; reading rows", "partition", partition, "err", err)
-		h.recordGap("an unreadable message")
+		p.recordGap("an unreadable message")
 	}
 }
 
 // deliver queues each change for the connections of its user. It stops at an unreadable change.
-func (h *Hub) deliver(m shop.Message) error {
+func (p *personalEvents) deliver(m shop.Message) error {
 	for change, err := range m.Changes() {
 		if err != nil {
 			return err
 		}
-		devices := h.devices(change.User)
-		push := h.push(change, devices)
+		devices := p.conns.devices(change.User)
+		push := p.push(change, devices)
 		for _, c := range devices {
 			c.queueEvent(change.User, change.Frame)
 		}
 		push.Finish(nil)
-		if h.options.FirstPublished != nil && len(devices) > 0 && change.IsFirst() {
-			h.options.FirstPublished(change.Order, change.Sale)
+		if p.options.FirstPublished != nil && len(devices) > 0 && change.IsFirst() {
+			p.options.FirstPublished(change.Order, change.Sale)
 		}
 	}
 	return nil
@@ -53,14 +87,14 @@ func (h *Hub) deliver(m shop.Message) error {
 
 // push starts the span `push` of a traced change whose user is connected to this node. The caller ends the span when
 // the event is queued for all connections. Without a trace or a connection, push returns nil.
-func (h *Hub) push(change shop.Change, devices []*client) *trace.Span {
+func (p *personalEvents) push(change shop.Change, devices []*client) *trace.Span {
 	if change.Trace == nil || len(devices) == 0 {
 		return nil
 	}
-	push := h.options.Tracer.Follow(change.Trace, "push", time.Now())
+	push := p.options.Tracer.Follow(change.Trace, "push", time.Now())
 	push.NoteNumber("sockets", int64(len(devices)))
 	return push
 }
 
 // subscribed records a new subscription. The node then reads rows, because it may have missed earlier messages.
-func (h *Hub) subscribed() { h.update((*sequences).subscribed) }
+func (p *personalEvents) subscribed() { p.update((*sequences).subscribed) }

@@ -24,7 +24,7 @@ type client struct {
 	session string
 	addr    netip.Addr   // address of the peer, as the web server reports it
 	run     func()       // writeQueued as a method value, so that its start allocates no memory
-	aliveAt atomic.Int64 // last frame or pong from the peer, nanoseconds since Hub.began
+	aliveAt atomic.Int64 // last frame or pong from the peer, nanoseconds since connections.began
 
 	opMu sync.Mutex // held while an op runs; the goroutine that unlocks it may be another one
 
@@ -45,10 +45,10 @@ type client struct {
 	writers sync.WaitGroup // counts the running writeQueued
 
 	// Used only by checkClientsOnce.
-	pingedAt time.Duration // last ping, since Hub.began
+	pingedAt time.Duration // last ping, since connections.began
 	revoked  bool          // the token was revoked at the last check
 
-	// Guarded by setsMu of the hub and the mutex of the set, see watchset.go.
+	// Guarded by the mutex of watchSets and the mutex of the set, see watchset.go.
 	set     *watchSet
 	index   int   // in set.members
 	wholeAt int64 // number of the tick that carries the whole set for this client
@@ -287,12 +287,12 @@ const maxStarting = 256
 
 // tooManyStarting reports whether the caller must wait before it starts more writers. The stacks of many thousands of
 // writers would need as much memory as their sockets.
-func (h *Hub) tooManyStarting() bool { return h.starting.Load() > maxStarting }
+func (cs *connections) tooManyStarting() bool { return cs.starting.Load() > maxStarting }
 
 // waitForWriters blocks until the number of waiting writers is at most maxStarting. It waits only for processors, not
 // for clients.
-func (h *Hub) waitForWriters() {
-	for h.tooManyStarting() {
+func (cs *connections) waitForWriters() {
+	for cs.tooManyStarting() {
 		runtime.Gosched()
 	}
 }

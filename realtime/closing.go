@@ -77,30 +77,30 @@ const drainReplyTimeout = 3 * time.Second
 // with a reconnect delay of at most `within` (and 5 s), then a close frame. After drainReplyTimeout, Drain no longer
 // waits for replies. When ctx ends, Drain cuts the remaining connections and returns the error of ctx. Run must not end
 // before Drain, so that no event is missed.
-func (h *Hub) Drain(ctx context.Context, within time.Duration) error {
-	h.mu.Lock()
-	h.draining = true
-	h.mu.Unlock()
-	for _, c := range h.allClients() {
+func (cs *connections) Drain(ctx context.Context, within time.Duration) error {
+	cs.mu.Lock()
+	cs.draining = true
+	cs.mu.Unlock()
+	for _, c := range cs.allClients() {
 		c.startCloseAfterOp(CloseDrain, min(within, maxPause))
-		h.waitForWriters()
+		cs.waitForWriters()
 	}
 	late := time.AfterFunc(drainReplyTimeout, func() {
-		for _, c := range h.allClients() {
+		for _, c := range cs.allClients() {
 			c.startCloseWithin(CloseDrain, min(within, maxPause))
 		}
 	})
 	defer late.Stop()
 	gone := make(chan struct{})
 	go func() {
-		h.serving.Wait()
+		cs.serving.Wait()
 		close(gone)
 	}()
 	select {
 	case <-gone:
 		return nil
 	case <-ctx.Done():
-		for _, c := range h.allClients() {
+		for _, c := range cs.allClients() {
 			_ = c.conn.Close()
 		}
 		<-gone // closing a connection ends its reader and writer immediately
@@ -110,21 +110,21 @@ func (h *Hub) Drain(ctx context.Context, within time.Duration) error {
 
 // CloseBlocked closes the connections that are now blocked. Call it after the result of Options.Blocked has changed.
 // A new connection is checked after enter, so that no blocked connection stays open.
-func (h *Hub) CloseBlocked() {
-	for _, c := range h.allClients() {
-		if h.closeIfBlocked(c) {
-			h.waitForWriters()
+func (cs *connections) CloseBlocked() {
+	for _, c := range cs.allClients() {
+		if cs.closeIfBlocked(c) {
+			cs.waitForWriters()
 		}
 	}
 }
 
 // closeIfBlocked closes the connection of a blocked user or address and reports whether the connection is blocked.
 // readAll discards later frames of the connection.
-func (h *Hub) closeIfBlocked(c *client) bool {
-	if h.options.Blocked == nil {
+func (cs *connections) closeIfBlocked(c *client) bool {
+	if cs.options.Blocked == nil {
 		return false
 	}
-	if !h.options.Blocked(c.currentIdentity().User, c.addr) {
+	if !cs.options.Blocked(c.currentIdentity().User, c.addr) {
 		return false
 	}
 	c.startClose(CloseBlocked)
@@ -132,37 +132,37 @@ func (h *Hub) closeIfBlocked(c *client) bool {
 }
 
 // checkClients checks all connections every CheckEvery until ctx ends.
-func (h *Hub) checkClients(ctx context.Context) error {
-	for shop.Sleep(ctx, h.options.CheckEvery) {
-		h.checkClientsOnce()
+func (cs *connections) checkClients(ctx context.Context) error {
+	for shop.Sleep(ctx, cs.options.CheckEvery) {
+		cs.checkClientsOnce()
 	}
 	return ctx.Err()
 }
 
 // checkClientsOnce pings silent clients and closes those that stay silent. It closes sessions with an expired or
 // revoked token. A login revokes earlier tokens, so the client may renew with the new token until the second check.
-func (h *Hub) checkClientsOnce() {
-	elapsed, now := h.elapsed(), h.shop.Now()
-	for _, c := range h.allClients() {
+func (cs *connections) checkClientsOnce() {
+	elapsed, now := cs.elapsed(), cs.options.Shop.Now()
+	for _, c := range cs.allClients() {
 		silent := elapsed - time.Duration(c.aliveAt.Load())
-		if silent >= h.options.PingEvery && elapsed-c.pingedAt >= h.options.PingEvery {
+		if silent >= cs.options.PingEvery && elapsed-c.pingedAt >= cs.options.PingEvery {
 			c.pingedAt = elapsed
 			c.offerPing()
-			h.waitForWriters()
+			cs.waitForWriters()
 		}
-		if silent >= h.options.IdleAfter && c.isGreeted() { // before hello, the read deadline applies
+		if silent >= cs.options.IdleAfter && c.isGreeted() { // before hello, the read deadline applies
 			c.startClose(CloseIdle)
 			continue
 		}
 		identity := c.currentIdentity()
 		before := c.revoked
-		c.revoked = identity.User != 0 && h.shop.Revoked(identity)
+		c.revoked = identity.User != 0 && cs.options.Shop.Revoked(identity)
 		switch {
 		case identity.User == 0:
 		case c.revoked && before:
 			c.startClose(CloseRevoked)
-			h.waitForWriters()
-		case now > identity.Expires.Add(h.options.TokenGrace):
+			cs.waitForWriters()
+		case now > identity.Expires.Add(cs.options.TokenGrace):
 			c.startClose(CloseToken)
 		}
 	}

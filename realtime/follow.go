@@ -28,7 +28,7 @@ import (
 type provenInstant struct {
 	Cursor
 	text   string
-	readAt time.Duration // time at which the clock was read, since Hub.began
+	readAt time.Duration // time at which the clock was read, since connections.began
 }
 
 // Delay between attempts to read rows; it doubles after each attempt.
@@ -39,86 +39,88 @@ const (
 
 // update changes the sequences and handles the result. The proven instant advances to the newest proven probe. If
 // messages may be lost, update wakes follow, which then reads rows.
-func (h *Hub) update(change func(c *sequences)) {
-	h.sequencesMu.Lock()
-	defer h.sequencesMu.Unlock()
-	change(&h.sequences)
-	if newest, ok := h.sequences.proven(h.elapsed()); ok {
-		h.setProven(newest.at, newest.readAt)
+func (p *personalEvents) update(change func(c *sequences)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	change(&p.sequences)
+	if newest, ok := p.sequences.proven(p.conns.elapsed()); ok {
+		p.setProven(newest.at, newest.readAt)
 	}
-	if h.sequences.gapReason != "" {
+	if p.sequences.gapReason != "" {
 		select {
-		case h.wake <- struct{}{}:
+		case p.wake <- struct{}{}:
 		default:
 		}
 	}
 }
 
 // recordGap triggers a read of rows because messages may be lost.
-func (h *Hub) recordGap(reason string) { h.update(func(c *sequences) { c.recordGap(reason) }) }
-
-// gapReason returns the reason for which rows must be read; "": no read is needed.
-func (h *Hub) gapReason() string {
-	h.sequencesMu.Lock()
-	defer h.sequencesMu.Unlock()
-	return h.sequences.gapReason
+func (p *personalEvents) recordGap(reason string) {
+	p.update(func(c *sequences) { c.recordGap(reason) })
 }
 
-func (h *Hub) setProven(at Cursor, readAt time.Duration) {
-	h.proven.Store(&provenInstant{at, at.String(), readAt})
+// gapReason returns the reason for which rows must be read; "": no read is needed.
+func (p *personalEvents) gapReason() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.sequences.gapReason
+}
+
+func (p *personalEvents) setProven(at Cursor, readAt time.Duration) {
+	p.proven.Store(&provenInstant{at, at.String(), readAt})
 }
 
 // follow reads the latest message numbers every ProbeEvery, and reads rows when messages may be lost, until ctx ends.
-func (h *Hub) follow(ctx context.Context) error {
-	ticker := time.NewTicker(h.options.ProbeEvery)
+func (p *personalEvents) follow(ctx context.Context) error {
+	ticker := time.NewTicker(p.options.ProbeEvery)
 	defer ticker.Stop()
 	failing := false // only the first failure is logged
 	for {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-h.wake:
+		case <-p.wake:
 		case <-ticker.C:
-			err := h.probe(ctx)
+			err := p.probe(ctx)
 			if err != nil && !failing && ctx.Err() == nil {
 				slog.WarnContext(ctx, "cannot read the latest message numbers; trying again", "err", err)
 			}
 			failing = err != nil
 		}
-		if err := h.resyncUntilComplete(ctx); err != nil {
+		if err := p.resyncUntilComplete(ctx); err != nil {
 			return err
 		}
 	}
 }
 
 // probe reads the database's clock and the latest message numbers.
-func (h *Hub) probe(ctx context.Context) error {
-	before := h.proven.Load()
-	if before == nil || h.gapReason() != "" { // a resync comes first
+func (p *personalEvents) probe(ctx context.Context) error {
+	before := p.proven.Load()
+	if before == nil || p.gapReason() != "" { // a resync comes first
 		return nil
 	}
-	readAt := h.elapsed()
-	at, err := h.clock(ctx)
+	readAt := p.conns.elapsed()
+	at, err := p.clock(ctx)
 	if err != nil {
 		return err
 	}
 	if at.History != before.History || at.At < before.At {
-		h.recordGap("another history of the database, or its clock went back")
+		p.recordGap("another history of the database, or its clock went back")
 		return nil
 	}
-	ends, err := h.sequenceEnds(ctx)
+	ends, err := p.sequenceEnds(ctx)
 	if err != nil {
 		return err
 	}
-	h.update(func(c *sequences) { c.recordProbe(h.elapsed(), at, readAt, ends) })
+	p.update(func(c *sequences) { c.recordProbe(p.conns.elapsed(), at, readAt, ends) })
 	return nil
 }
 
 // clock reads the database's clock.
-func (h *Hub) clock(ctx context.Context) (Cursor, error) {
-	ctx, cancel := context.WithTimeout(ctx, h.options.ReadWithin)
+func (p *personalEvents) clock(ctx context.Context) (Cursor, error) {
+	ctx, cancel := context.WithTimeout(ctx, p.options.ReadWithin)
 	defer cancel()
-	at, err := h.options.Orders.Clock(ctx)
+	at, err := p.options.Orders.Clock(ctx)
 	if err != nil {
 		return Cursor{}, fmt.Errorf("read the database's clock: %w", err)
 	}
@@ -126,28 +128,28 @@ func (h *Hub) clock(ctx context.Context) (Cursor, error) {
 }
 
 // sequenceEnds calls beforeRead, then reads the latest message numbers.
-func (h *Hub) sequenceEnds(ctx context.Context) ([]shop.SequenceEnd, error) {
-	h.update((*sequences).beforeRead)
-	ctx, cancel := context.WithTimeout(ctx, h.options.ReadWithin)
+func (p *personalEvents) sequenceEnds(ctx context.Context) ([]shop.SequenceEnd, error) {
+	p.update((*sequences).beforeRead)
+	ctx, cancel := context.WithTimeout(ctx, p.options.ReadWithin)
 	defer cancel()
-	ends, err := h.options.Sequences.SequenceEnds(ctx)
+	ends, err := p.options.Sequences.SequenceEnds(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read the latest message numbers: %w", err)
 	}
-	if len(ends) != h.options.Partitions {
-		return nil, fmt.Errorf("got message numbers of %d partitions, want %d: %w", len(ends), h.options.Partitions,
+	if len(ends) != p.options.Partitions {
+		return nil, fmt.Errorf("got message numbers of %d partitions, want %d: %w", len(ends), p.options.Partitions,
 			shop.ErrPermanent)
 	}
 	return ends, nil
 }
 
 // resyncUntilComplete reads rows until no message is missing or ctx ends.
-func (h *Hub) resyncUntilComplete(ctx context.Context) error {
-	for wait := minReadRetry; h.gapReason() != ""; wait = min(2*wait, maxReadRetry) {
-		if err := h.resync(ctx); err != nil && ctx.Err() == nil {
+func (p *personalEvents) resyncUntilComplete(ctx context.Context) error {
+	for wait := minReadRetry; p.gapReason() != ""; wait = min(2*wait, maxReadRetry) {
+		if err := p.resync(ctx); err != nil && ctx.Err() == nil {
 			slog.WarnContext(ctx, "cannot read the rows after a possible loss of messages; trying again", "err", err)
 		}
-		if h.gapReason() == "" {
+		if p.gapReason() == "" {
 			break
 		}
 		if !shop.Sleep(ctx, wait) {
@@ -161,45 +163,45 @@ var errOtherHistory = errors.New("the rows are of another history of the databas
 
 // resync reads the rows of all connected users that may have changed since the proven instant. When all rows are
 // queued, it advances the proven instant. Messages are delivered during the resync; clients recognise repeats by `rev`.
-func (h *Hub) resync(ctx context.Context) error {
-	readAt := h.elapsed()
-	at, err := h.clock(ctx)
+func (p *personalEvents) resync(ctx context.Context) error {
+	readAt := p.conns.elapsed()
+	at, err := p.clock(ctx)
 	if err != nil {
 		return err
 	}
 	var reason string
-	h.update(func(c *sequences) { reason, c.gapReason = c.gapReason, "" })
-	if err := h.restart(ctx, at, reason); err != nil {
-		h.recordGap(reason)
+	p.update(func(c *sequences) { reason, c.gapReason = c.gapReason, "" })
+	if err := p.restart(ctx, at, reason); err != nil {
+		p.recordGap(reason)
 		return err
 	}
-	since := h.rowsSince(at, readAt)
-	if before := h.proven.Load(); before != nil && before.History != at.History {
-		h.histories.Add(1) // before the reset: a running hello checks it
-		h.lastProven.Store(int64(before.readAt))
-		h.proven.Store(nil)
-		h.closeOtherHistories(at.History)
+	since := p.rowsSince(at, readAt)
+	if before := p.proven.Load(); before != nil && before.History != at.History {
+		p.histories.Add(1) // before the reset: a running hello checks it
+		p.lastProven.Store(int64(before.readAt))
+		p.proven.Store(nil)
+		p.closeOtherHistories(at.History)
 	}
-	if err := h.sendRows(ctx, h.connectedUsers(), since, at.History); err != nil {
-		h.recordGap(reason)
+	if err := p.sendRows(ctx, p.conns.connectedUsers(), since, at.History); err != nil {
+		p.recordGap(reason)
 		return err
 	}
-	h.update(func(*sequences) { h.setProven(at, readAt) })
-	h.closeOtherHistories(at.History)
+	p.update(func(*sequences) { p.setProven(at, readAt) })
+	p.closeOtherHistories(at.History)
 	return nil
 }
 
 // restart continues from the latest message numbers.
-func (h *Hub) restart(ctx context.Context, at Cursor, reason string) error {
+func (p *personalEvents) restart(ctx context.Context, at Cursor, reason string) error {
 	if reason == notReached {
-		h.listener.renew()
+		p.listener.renew()
 	}
-	ends, err := h.sequenceEnds(ctx)
+	ends, err := p.sequenceEnds(ctx)
 	if err != nil {
 		return err
 	}
-	h.update(func(c *sequences) { c.restart(h.elapsed(), ends) })
-	h.metrics.resyncs.Inc()
+	p.update(func(c *sequences) { c.restart(p.conns.elapsed(), ends) })
+	p.metrics.resyncs.Inc()
 	slog.InfoContext(ctx, "reading rows because messages may be lost", "why", reason, "instant", at.String())
 	return nil
 }
@@ -208,23 +210,23 @@ func (h *Hub) restart(ctx context.Context, at Cursor, reason string) error {
 // time of that clock. The result is before the proven instant, even if the clock went back or belongs to another
 // database. Without a proven instant, the last one is used. Before the first one, the start of the node is used,
 // because the node had no connections before.
-func (h *Hub) rowsSince(at Cursor, readAt time.Duration) shop.Millis {
-	proven := h.proven.Load()
+func (p *personalEvents) rowsSince(at Cursor, readAt time.Duration) shop.Millis {
+	proven := p.proven.Load()
 	if proven == nil {
-		return at.At.Add(time.Duration(h.lastProven.Load()) - readAt - h.options.Overlap)
+		return at.At.Add(time.Duration(p.lastProven.Load()) - readAt - p.options.Overlap)
 	}
 	since := at.At.Add(proven.readAt - readAt)
 	if proven.History == at.History {
 		since = min(since, proven.At)
 	}
-	return since.Add(-h.options.Overlap)
+	return since.Add(-p.options.Overlap)
 }
 
 // closeOtherHistories closes the connections whose clients have orders of another database history.
-func (h *Hub) closeOtherHistories(current string) {
-	for _, c := range h.allClients() {
+func (p *personalEvents) closeOtherHistories(current string) {
+	for _, c := range p.conns.allClients() {
 		c.closeIfOtherHistory(current)
-		h.waitForWriters()
+		p.conns.waitForWriters()
 	}
 }
 

@@ -3,18 +3,12 @@ package realtime
 import (
 	"cmp"
 	"context"
-	"errors"
-	"maps"
 	"net/netip"
-	"slices"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
-	"golang.org/x/sync/singleflight"
 
 	"stampede/app/board"
 	"stampede/app/limits"
@@ -104,66 +98,26 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Hub manages the connections of this node. It implements catalog.Audience for the ticker. Lock order: mu or setsMu
-// (never both), the mutex of a set, the mutex of a client, any other. No lock is held during I/O.
+// Hub serves the sockets of this node. Lock order: the mutex of connections or of watchSets (never both), the mutex of
+// a set, the mutex of a client, any other. No lock is held during I/O.
 type Hub struct {
 	options Options
-	shop    Shop
 	metrics *metrics
-	began   time.Time
-
-	mu       sync.Mutex
-	clients  map[*client]struct{}
-	users    map[shop.ID][]*client // oldest first
-	draining bool
-	serving  sync.WaitGroup // one per client, from enter to leave
-
-	setsMu       sync.Mutex
-	sets         map[string]*watchSet
-	salesBySlot  map[shop.ID][]shop.ID   // sales of each watched slot
-	closingTimes map[subject]shop.Millis // closing times; a subject without an entry is not watched
-	tickNo       int64                   // number of the newest tick
-	places       limits.Places           // limits the watch sets; one whole slot needs no place
-
-	tickMu    sync.Mutex // serializes ticks
-	lineTable *lineTable
-	tickSets  []*watchSet // buffer, reused by each tick
-
-	recentHints recentHints
-	live        liveBoard
-
-	listener    *listener
-	sequencesMu sync.Mutex // also held while the field proven changes
-	sequences   sequences
-	wake        chan struct{}                 // signal: messages may be lost
-	proven      atomic.Pointer[provenInstant] // see follow.go; nil: no proven instant in the current history
-	histories   atomic.Uint32                 // number of changes to another database history
-	// lastProven is Hub.proven.readAt when Hub.proven was last set to nil: in ns since began, 0 before that.
-	lastProven atomic.Int64
-
-	helloQueue  *queue[*replayRequest] // reads for the op `hello`
-	replayQueue *queue[*client]        // connections after hello whose missed rows are still to be read
-	clockReads  singleflight.Group     // deduplicates reads of the database's clock
-
-	starting atomic.Int64 // number of writers that were started and do not run yet
+	*connections
+	*watchSets
+	*personalEvents
+	*boardViewers
 }
 
 // NewHub returns a hub. Personal events, and the op `hello` with a cursor, require Run.
 func NewHub(o Options) *Hub {
-	o = o.withDefaults()
-	h := &Hub{
-		options: o, shop: o.Shop, began: time.Now(),
-		clients: make(map[*client]struct{}), users: make(map[shop.ID][]*client),
-		sets: make(map[string]*watchSet), salesBySlot: make(map[shop.ID][]shop.ID),
-		closingTimes: make(map[subject]shop.Millis),
-		places:       limits.Places{Max: o.MaxSets, User: maxSetsPerUser, Addr: maxSetsPerAddr},
-		lineTable:    newLineTable(),
-		live:         liveBoard{watchers: make(map[*client]struct{})},
-		sequences:    newSequences(o.Partitions, o.MessageWithin), wake: make(chan struct{}, 1),
-		helloQueue: newQueue[*replayRequest](readersAtOnce), replayQueue: newQueue[*client](1),
-	}
-	h.listener = h.newListener()
+	h := &Hub{options: o.withDefaults()}
+	h.connections = newConnections(&h.options)
+	h.watchSets = newWatchSets(&h.options, h.connections)
+	h.personalEvents = newPersonalEvents(&h.options, h.connections)
+	h.boardViewers = &boardViewers{conns: h.connections, watchers: make(map[*client]struct{})}
 	h.metrics = newMetrics(o.Metrics, h)
+	h.watchSets.metrics, h.personalEvents.metrics = h.metrics, h.metrics
 	return h
 }
 
@@ -184,89 +138,9 @@ func (h *Hub) Run(ctx context.Context) error {
 	return g.Wait()
 }
 
-func (h *Hub) elapsed() time.Duration { return time.Since(h.began) }
-
-var (
-	errDraining = errors.New("draining")
-	errFull     = errors.New("full")
-)
-
-// enter registers a connection. After a success, the caller calls leave exactly once.
-func (h *Hub) enter(c *client) error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if err := h.checkOpenLocked(); err != nil {
-		return err
-	}
-	h.clients[c] = struct{}{}
-	h.serving.Add(1)
-	return nil
-}
-
-// checkOpen returns an error if a new connection would be rejected now.
-func (h *Hub) checkOpen() error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.checkOpenLocked()
-}
-
-func (h *Hub) checkOpenLocked() error {
-	switch {
-	case h.draining:
-		return errDraining
-	case len(h.clients) >= h.options.MaxClients:
-		return errFull
-	}
-	return nil
-}
-
-// leave unregisters a connection. It is the last step before the connection is closed.
+// leave unregisters a connection everywhere.
 func (h *Hub) leave(c *client) {
 	h.unwatch(c)
 	h.leaveBoard(c)
-	h.unregisterUser(c)
-	h.mu.Lock()
-	delete(h.clients, c)
-	h.mu.Unlock()
-	h.serving.Done()
-}
-
-// registerUser registers the connection for its user. Above MaxPerUser, it closes the oldest connections of the user.
-func (h *Hub) registerUser(c *client, user shop.ID) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	all := append(slices.Clone(h.users[user]), c)
-	h.users[user] = all
-	for _, oldest := range all[:max(0, len(all)-h.options.MaxPerUser)] {
-		oldest.startClose(CloseReplaced)
-	}
-}
-
-func (h *Hub) unregisterUser(c *client) {
-	user := c.currentIdentity().User
-	if user == 0 {
-		return
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	all := slices.DeleteFunc(slices.Clone(h.users[user]), func(other *client) bool { return other == c })
-	if len(all) == 0 {
-		delete(h.users, user)
-		return
-	}
-	h.users[user] = all
-}
-
-// devices returns the connections of a user.
-func (h *Hub) devices(user shop.ID) []*client {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.users[user] // registerUser and unregisterUser replace the slice and never modify it
-}
-
-// allClients returns all connections.
-func (h *Hub) allClients() []*client {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return slices.AppendSeq(make([]*client, 0, len(h.clients)), maps.Keys(h.clients))
+	h.remove(c)
 }

@@ -40,9 +40,9 @@ func newMetrics(to prometheus.Registerer, h *Hub) *metrics {
 			return float64(size())
 		})
 	}
-	gauge("clients", "Connections of this node.", &h.mu, func() int { return len(h.clients) })
-	gauge("users", "Users with a connection to this node.", &h.mu, func() int { return len(h.users) })
-	gauge("watch_sets", "Different watch sets on this node.", &h.setsMu, func() int { return len(h.sets) })
+	gauge("clients", "Connections of this node.", &h.connections.mu, func() int { return len(h.clients) })
+	gauge("users", "Users with a connection to this node.", &h.connections.mu, func() int { return len(h.users) })
+	gauge("watch_sets", "Different watch sets on this node.", &h.watchSets.mu, func() int { return len(h.sets) })
 	m := &metrics{
 		ticks:        counter("ticks_total", "Ticks of this node; each sends the newest counters to the watch sets."),
 		encodedTicks: counter("tick_frames_encoded_total", "Encoded tick frames: one per watch set, not per client."),

@@ -98,9 +98,7 @@ func (n *node) drain(within time.Duration) {
 func (n *node) awaitClients(want int) {
 	n.t.Helper()
 	kit.Eventually(n.t, testTimeout, func() (bool, string) {
-		n.hub.mu.Lock()
-		defer n.hub.mu.Unlock()
-		return len(n.hub.clients) == want, "waiting for the number of connections"
+		return len(n.hub.allClients()) == want, "waiting for the number of connections"
 	})
 }
 

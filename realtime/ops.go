@@ -150,7 +150,7 @@ func (c *client) time(_ *opContext, r *request) (any, error) {
 	if failed != nil {
 		return nil, failed
 	}
-	return roundTrip{T0: t0, Now: c.hub.shop.Now()}, nil
+	return roundTrip{T0: t0, Now: c.hub.options.Shop.Now()}, nil
 }
 
 // watch adds a slot or sales to the watch set and replies with their snapshot. Changes between the snapshot and the
@@ -162,7 +162,7 @@ func (c *client) watch(ctx *opContext, r *request) (any, error) {
 		return nil, failed
 	}
 	mark := c.hub.recentHints.mark()
-	view, err := c.hub.shop.Watch(c.boundContext(ctx), slot, sales)
+	view, err := c.hub.options.Shop.Watch(c.boundContext(ctx), slot, sales)
 	if err != nil {
 		return nil, err
 	}
@@ -224,7 +224,7 @@ func (c *client) buy(ctx *opContext, r *request) (any, error) {
 		}
 	}
 	req.Span = c.hub.options.Tracer.Sample("socket", ctx.deadline.Add(-c.hub.options.OpWithin))
-	c.hub.shop.BuyAsync(c.boundContext(ctx), user, req, func(receipt order.Receipt, err error) {
+	c.hub.options.Shop.BuyAsync(c.boundContext(ctx), user, req, func(receipt order.Receipt, err error) {
 		if err != nil {
 			c.finish(ctx, nil, err) // no receipt here: its conversion to any would copy it
 			return
@@ -236,7 +236,7 @@ func (c *client) buy(ctx *opContext, r *request) (any, error) {
 
 func (c *client) pass(ctx *opContext, r *request) (any, error) {
 	return c.requestPass(r, func(q admission.PassRequest) (admission.PassResult, error) {
-		return c.hub.shop.RequestPass(c.boundContext(ctx), q)
+		return c.hub.options.Shop.RequestPass(c.boundContext(ctx), q)
 	})
 }
 
@@ -246,7 +246,7 @@ func (c *client) solve(ctx *opContext, r *request) (any, error) {
 		if q.Task, q.Answer = f.text("task"), f.text("answer"); f.err != nil {
 			return admission.PassResult{}, f.err
 		}
-		return c.hub.shop.SolvePass(c.boundContext(ctx), q)
+		return c.hub.options.Shop.SolvePass(c.boundContext(ctx), q)
 	})
 }
 
@@ -278,7 +278,7 @@ func orderOp(call func(ctx *opContext, services Shop, user, order shop.ID, f *fi
 		if f.err != nil {
 			return nil, f.err
 		}
-		frame, err := call(ctx, c.hub.shop, user, order, &f)
+		frame, err := call(ctx, c.hub.options.Shop, user, order, &f)
 		return frame, shop.WithErrorIDs(err, "order", order)
 	}
 }
@@ -324,7 +324,7 @@ func (c *client) orders(ctx *opContext, r *request) (any, error) {
 		return nil, failed
 	}
 	q.User = user
-	orders, more, err := c.hub.shop.OrdersOf(ctx, q)
+	orders, more, err := c.hub.options.Shop.OrdersOf(ctx, q)
 	if err != nil {
 		return nil, err
 	}

@@ -26,11 +26,11 @@ type missedRows struct {
 }
 
 // requestRows queues a read of rows and waits for the result, at most ReadWithin.
-func (h *Hub) requestRows(ctx context.Context, query shop.ChangesQuery) (missedRows, error) {
-	ctx, cancel := context.WithTimeout(ctx, h.options.ReadWithin)
+func (p *personalEvents) requestRows(ctx context.Context, query shop.ChangesQuery) (missedRows, error) {
+	ctx, cancel := context.WithTimeout(ctx, p.options.ReadWithin)
 	defer cancel()
 	req := &replayRequest{ctx, query, make(chan missedRows, 1)}
-	h.helloQueue.add(req)
+	p.helloQueue.add(req)
 	select {
 	case r := <-req.result:
 		return r, r.err
@@ -40,23 +40,23 @@ func (h *Hub) requestRows(ctx context.Context, query shop.ChangesQuery) (missedR
 }
 
 // serveHellos reads the rows for several requests in one statement. Each request receives its rows or the error.
-func (h *Hub) serveHellos(ctx context.Context, reqs []*replayRequest) error {
+func (p *personalEvents) serveHellos(ctx context.Context, reqs []*replayRequest) error {
 	reqs = slices.DeleteFunc(reqs, func(req *replayRequest) bool { return req.ctx.Err() != nil })
 	if len(reqs) == 0 {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, h.options.ReadWithin)
+	ctx, cancel := context.WithTimeout(ctx, p.options.ReadWithin)
 	defer cancel()
 	queries := make([]shop.ChangesQuery, len(reqs))
 	for i, req := range reqs {
 		queries[i] = req.query
 	}
-	changes, at, err := h.changed(ctx, queries)
+	changes, at, err := p.changed(ctx, queries)
 	for i, req := range reqs {
 		r := missedRows{at: at, err: err}
 		if err == nil {
 			r.changes = changes[i]
-			h.metrics.replays.Inc()
+			p.metrics.replays.Inc()
 		}
 		req.result <- r
 	}
@@ -70,37 +70,37 @@ func (r *missedRows) covers(after Cursor) bool {
 }
 
 // querySince returns the query for changes since the cursor minus Overlap.
-func (h *Hub) querySince(user shop.ID, after Cursor) shop.ChangesQuery {
-	return shop.ChangesQuery{User: user, Since: after.At.Add(-h.options.Overlap)}
+func (p *personalEvents) querySince(user shop.ID, after Cursor) shop.ChangesQuery {
+	return shop.ChangesQuery{User: user, Since: after.At.Add(-p.options.Overlap)}
 }
 
 // replayPending reads the missed rows of the connections. It retries until it succeeds or ctx ends.
-func (h *Hub) replayPending(ctx context.Context, batch []*client) error {
-	return retryRead(ctx, func() error { return h.replayBatch(ctx, batch) })
+func (p *personalEvents) replayPending(ctx context.Context, batch []*client) error {
+	return retryRead(ctx, func() error { return p.replayBatch(ctx, batch) })
 }
 
-func (h *Hub) replayBatch(ctx context.Context, batch []*client) error {
+func (p *personalEvents) replayBatch(ctx context.Context, batch []*client) error {
 	pending := make([]*client, 0, len(batch))
 	after := make([]Cursor, 0, len(batch))
 	queries := make([]shop.ChangesQuery, 0, len(batch))
 	for _, c := range batch {
 		if user, from, ok := c.missedSince(); ok {
 			pending, after = append(pending, c), append(after, from)
-			queries = append(queries, h.querySince(user, from))
+			queries = append(queries, p.querySince(user, from))
 		}
 	}
 	if len(queries) == 0 {
 		return nil
 	}
-	changes, at, err := h.changed(ctx, queries)
+	changes, at, err := p.changed(ctx, queries)
 	if err != nil {
 		return err
 	}
-	h.metrics.replays.Add(float64(len(queries)))
+	p.metrics.replays.Add(float64(len(queries)))
 	slog.InfoContext(ctx, "sending rows that could not be read earlier", "connections", len(pending))
 	for i, c := range pending {
 		c.replay(missedRows{changes: changes[i], at: at}, after[i])
-		h.waitForWriters()
+		p.conns.waitForWriters()
 	}
 	return nil
 }

@@ -19,12 +19,12 @@ type subject struct {
 
 // recordClosingTimesLocked records the closing times of watched subjects from a snapshot. It records 0 for a subject
 // that is not in the snapshot.
-func (h *Hub) recordClosingTimesLocked(view *catalog.WatchView, singles []shop.ID) {
+func (ws *watchSets) recordClosingTimesLocked(view *catalog.WatchView, singles []shop.ID) {
 	if slot := (subject{view.Slot, true}); slot.id != 0 {
-		h.closingTimes[slot] = closesAt(view, slot)
+		ws.closingTimes[slot] = closesAt(view, slot)
 	}
 	for _, id := range singles {
-		h.closingTimes[subject{id, false}] = closesAt(view, subject{id, false})
+		ws.closingTimes[subject{id, false}] = closesAt(view, subject{id, false})
 	}
 }
 
@@ -47,14 +47,14 @@ func closesAt(view *catalog.WatchView, s subject) (closes shop.Millis) {
 
 // stillWatched returns w without retired subjects. Above a limit, it also removes closed subjects, in the order of
 // their closing times. A client that follows the current slot therefore never reaches a limit.
-func (h *Hub) stillWatched(w watching) watching {
-	now := h.shop.Now()
-	h.setsMu.Lock()
-	defer h.setsMu.Unlock()
+func (ws *watchSets) stillWatched(w watching) watching {
+	now := ws.options.Shop.Now()
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
 	retain := func(ids []shop.ID, slot bool, limit int) []shop.ID {
-		closes := func(id shop.ID) shop.Millis { return h.closingTimes[subject{id, slot}] }
+		closes := func(id shop.ID) shop.Millis { return ws.closingTimes[subject{id, slot}] }
 		ids = slices.DeleteFunc(slices.Clone(ids), func(id shop.ID) bool {
-			_, known := h.closingTimes[subject{id, slot}]
+			_, known := ws.closingTimes[subject{id, slot}]
 			return !known
 		})
 		for len(ids) > limit {
@@ -76,12 +76,12 @@ func zeroLast(at shop.Millis) uint64 { return uint64(at) - 1 }
 
 // retireOnce drops subjects that closed more than RetireAfter ago. It reads the closing time again before it drops a
 // subject, because an operator may have moved its closing time.
-func (h *Hub) retireOnce(ctx context.Context) error {
+func (ws *watchSets) retireOnce(ctx context.Context) error {
 	var failed error
-	latest := h.shop.Now().Add(-h.options.RetireAfter)
+	latest := ws.options.Shop.Now().Add(-ws.options.RetireAfter)
 	var retired []subject
-	for _, s := range h.closedBy(latest) {
-		closes, err := h.readClosingTime(ctx, s)
+	for _, s := range ws.closedBy(latest) {
+		closes, err := ws.readClosingTime(ctx, s)
 		if err != nil {
 			failed = fmt.Errorf("read the closing time of %s: %w", s.id, err)
 			break // the next run reads the remaining ones
@@ -90,21 +90,21 @@ func (h *Hub) retireOnce(ctx context.Context) error {
 			retired = append(retired, s)
 			continue
 		}
-		h.setsMu.Lock()
-		h.closingTimes[s] = closes
-		h.setsMu.Unlock()
+		ws.mu.Lock()
+		ws.closingTimes[s] = closes
+		ws.mu.Unlock()
 	}
 	if len(retired) > 0 {
-		h.removeRetired(retired)
+		ws.removeRetired(retired)
 	}
 	return failed
 }
 
 // closedBy returns the subjects whose recorded closing time is at or before latest.
-func (h *Hub) closedBy(latest shop.Millis) (closed []subject) {
-	h.setsMu.Lock()
-	defer h.setsMu.Unlock()
-	for s, at := range h.closingTimes {
+func (ws *watchSets) closedBy(latest shop.Millis) (closed []subject) {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	for s, at := range ws.closingTimes {
 		if at != 0 && at <= latest {
 			closed = append(closed, s)
 		}
@@ -113,14 +113,14 @@ func (h *Hub) closedBy(latest shop.Millis) (closed []subject) {
 }
 
 // readClosingTime reads the closing time of the subject; 0: it no longer exists.
-func (h *Hub) readClosingTime(ctx context.Context, s subject) (shop.Millis, error) {
-	ctx, cancel := context.WithTimeout(ctx, h.options.OpWithin)
+func (ws *watchSets) readClosingTime(ctx context.Context, s subject) (shop.Millis, error) {
+	ctx, cancel := context.WithTimeout(ctx, ws.options.OpWithin)
 	defer cancel()
 	slot, sales := s.id, []shop.ID(nil)
 	if !s.slot {
 		slot, sales = 0, []shop.ID{s.id}
 	}
-	view, err := h.shop.Watch(ctx, slot, sales)
+	view, err := ws.options.Shop.Watch(ctx, slot, sales)
 	var known *shop.Error
 	if errors.As(err, &known) && known.Code == shop.NotFound {
 		return 0, nil
@@ -130,23 +130,23 @@ func (h *Hub) readClosingTime(ctx context.Context, s subject) (shop.Millis, erro
 
 // removeRetired removes retired subjects from all watch sets, so ticks no longer contain them. The client's own list
 // changes with its next watch or unwatch (stillWatched).
-func (h *Hub) removeRetired(retired []subject) {
-	h.setsMu.Lock()
-	defer h.setsMu.Unlock()
+func (ws *watchSets) removeRetired(retired []subject) {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
 	for _, s := range retired {
-		delete(h.closingTimes, s)
+		delete(ws.closingTimes, s)
 		if s.slot {
-			delete(h.salesBySlot, s.id)
+			delete(ws.salesBySlot, s.id)
 		}
 	}
 	isRetired := func(slot bool) func(id shop.ID) bool {
 		return func(id shop.ID) bool { return slices.Contains(retired, subject{id, slot}) }
 	}
-	for _, set := range h.sets {
+	for _, set := range ws.sets {
 		if slices.ContainsFunc(set.slots, isRetired(true)) || slices.ContainsFunc(set.singles, isRetired(false)) {
 			slots := slices.DeleteFunc(slices.Clone(set.slots), isRetired(true))
 			singles := slices.DeleteFunc(slices.Clone(set.singles), isRetired(false))
-			set.narrow(slots, singles, h.salesLocked(slots, singles))
+			set.narrow(slots, singles, ws.salesLocked(slots, singles))
 		}
 	}
 }

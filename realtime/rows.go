@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"maps"
 	"slices"
 
 	"golang.org/x/sync/errgroup"
@@ -20,10 +19,10 @@ const (
 
 // changed reads the changed rows of each query. It also returns an instant that was read before the rows, with the
 // history of the database.
-func (h *Hub) changed(ctx context.Context, queries []shop.ChangesQuery) ([]shop.Changes, Cursor, error) {
-	ctx, cancel := context.WithTimeout(ctx, h.options.OpWithin)
+func (p *personalEvents) changed(ctx context.Context, queries []shop.ChangesQuery) ([]shop.Changes, Cursor, error) {
+	ctx, cancel := context.WithTimeout(ctx, p.options.OpWithin)
 	defer cancel()
-	changes, at, err := h.options.Orders.Changed(ctx, queries, maxChanges)
+	changes, at, err := p.options.Orders.Changed(ctx, queries, maxChanges)
 	if err == nil && len(changes) != len(queries) {
 		err = fmt.Errorf("got rows of %d users, want %d: %w", len(changes), len(queries), shop.ErrPermanent)
 	}
@@ -35,12 +34,12 @@ func (h *Hub) changed(ctx context.Context, queries []shop.ChangesQuery) ([]shop.
 
 // sendRows queues changes since an instant for the connections of the users, in groups. A group that cannot be read is
 // retried until ctx ends. Another database history is an error.
-func (h *Hub) sendRows(ctx context.Context, users []shop.ID, since shop.Millis, history string) error {
+func (p *personalEvents) sendRows(ctx context.Context, users []shop.ID, since shop.Millis, history string) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(groupsAtOnce)
 	for group := range slices.Chunk(users, groupUsers) {
 		g.Go(func() error {
-			return retryRead(ctx, func() error { return h.sendGroup(ctx, group, since, history) })
+			return retryRead(ctx, func() error { return p.sendGroup(ctx, group, since, history) })
 		})
 	}
 	return g.Wait()
@@ -63,17 +62,17 @@ func retryRead(ctx context.Context, read func() error) error {
 }
 
 // sendGroup reads and queues the changes of those users that are still connected.
-func (h *Hub) sendGroup(ctx context.Context, users []shop.ID, since shop.Millis, history string) error {
+func (p *personalEvents) sendGroup(ctx context.Context, users []shop.ID, since shop.Millis, history string) error {
 	queries := make([]shop.ChangesQuery, 0, len(users))
 	for _, user := range users {
-		if len(h.devices(user)) > 0 {
+		if len(p.conns.devices(user)) > 0 {
 			queries = append(queries, shop.ChangesQuery{User: user, Since: since})
 		}
 	}
 	if len(queries) == 0 {
 		return nil
 	}
-	changes, at, err := h.changed(ctx, queries)
+	changes, at, err := p.changed(ctx, queries)
 	if err != nil {
 		return err
 	}
@@ -81,16 +80,16 @@ func (h *Hub) sendGroup(ctx context.Context, users []shop.ID, since shop.Millis,
 		return errOtherHistory
 	}
 	for i := range changes {
-		h.sendChanges(queries[i].User, &changes[i])
-		h.waitForWriters()
+		p.sendChanges(queries[i].User, &changes[i])
+		p.conns.waitForWriters()
 	}
 	return nil
 }
 
 // sendChanges queues the changes of a user. With too many changes it closes the user's connections for a new hello,
 // whose reply makes the client read `orders`.
-func (h *Hub) sendChanges(user shop.ID, changes *shop.Changes) {
-	devices := h.devices(user)
+func (p *personalEvents) sendChanges(user shop.ID, changes *shop.Changes) {
+	devices := p.conns.devices(user)
 	if changes.More {
 		for _, c := range devices {
 			c.startClose(CloseResync)
@@ -103,11 +102,4 @@ func (h *Hub) sendChanges(user shop.ID, changes *shop.Changes) {
 			c.queueEvent(user, frame)
 		}
 	}
-}
-
-// connectedUsers returns the users with a connection to this node.
-func (h *Hub) connectedUsers() []shop.ID {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return slices.Collect(maps.Keys(h.users))
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // sequences tracks which messages of every partition this node has received, and which instant these messages prove. It
-// only holds state: callers read Redis and the database, and pass the results with the time since Hub.began.
+// only holds state: callers read Redis and the database, and pass the results with the time since connections.began.
 //
 //	subscribed ─ beforeRead ─ restart ─┬─ received … beforeRead ─ recordProbe ─ proven …   while no message is missing
 //	     ▲           ▲                 │
@@ -41,9 +41,9 @@ type sequence struct {
 // probe is an instant of the database's clock, with the latest message numbers. The numbers were read after the clock.
 type probe struct {
 	at     Cursor
-	readAt time.Duration // time at which the clock was read, since Hub.began
+	readAt time.Duration // time at which the clock was read, since connections.began
 	ends   []shop.SequenceEnd
-	until  time.Duration // deadline for the messages up to ends, since Hub.began
+	until  time.Duration // deadline for the messages up to ends, since connections.began
 }
 
 func newSequences(partitions int, within time.Duration) sequences {

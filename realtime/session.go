@@ -54,7 +54,7 @@ func (c *client) authenticate(ctx *opContext, r *request) (any, error) {
 		c.sendHelloReply(r.id, helloReply{}, helloState{})
 		return sent, nil
 	}
-	identity, err := c.hub.shop.Verify(token)
+	identity, err := c.hub.options.Shop.Verify(token)
 	if err != nil {
 		return nil, err
 	}
@@ -91,21 +91,21 @@ func (c *client) snapshot(
 		body.Missed, state.at, state.rowsPending, body.Reset = c.hub.missed(ctx, user, cursor)
 	}
 	body.Cursor = state.at.String()
-	body.Reservations, err = c.hub.shop.PendingReservations(ctx, user)
+	body.Reservations, err = c.hub.options.Shop.PendingReservations(ctx, user)
 	return body, state, err
 }
 
 // missed reads the orders that changed since the cursor. If reset is true, the client must read all its orders, because
 // the cursor is invalid or of another history, or because too many orders changed. If rowsPending is true, the database
 // did not respond in time, and the changes follow as events.
-func (h *Hub) missed(
+func (p *personalEvents) missed(
 	ctx context.Context, user shop.ID, cursor string,
 ) (frames []json.RawMessage, at Cursor, rowsPending, reset bool) {
 	after, err := ParseCursor(cursor)
 	if err != nil {
-		return nil, h.currentCursor(ctx), false, true
+		return nil, p.currentCursor(ctx), false, true
 	}
-	r, err := h.requestRows(ctx, h.querySince(user, after))
+	r, err := p.requestRows(ctx, p.querySince(user, after))
 	if err != nil {
 		return nil, after, true, false
 	}
@@ -119,12 +119,12 @@ func (h *Hub) missed(
 }
 
 // currentCursor returns the cursor for a client that needs no earlier changes.
-func (h *Hub) currentCursor(ctx context.Context) Cursor {
-	if proven := h.proven.Load(); proven != nil {
+func (p *personalEvents) currentCursor(ctx context.Context) Cursor {
+	if proven := p.proven.Load(); proven != nil {
 		return proven.Cursor
 	}
 	// Many clients may reconnect at the same time.
-	at, err, _ := h.clockReads.Do("", func() (any, error) { return h.clock(ctx) })
+	at, err, _ := p.clockReads.Do("", func() (any, error) { return p.clock(ctx) })
 	if err != nil {
 		return noCursor
 	}
@@ -133,7 +133,7 @@ func (h *Hub) currentCursor(ctx context.Context) Cursor {
 
 // sendHelloReply sends the reply to hello, then starts banners, hints and personal events.
 func (c *client) sendHelloReply(id int64, body helloReply, state helloState) {
-	body.Now, body.Version, body.Session = c.hub.shop.Now(), version, c.session
+	body.Now, body.Version, body.Session = c.hub.options.Shop.Now(), version, c.session
 	if body.Missed == nil {
 		body.Missed = []json.RawMessage{}
 	}
@@ -202,7 +202,7 @@ func (c *client) renew(_ *opContext, r *request) (any, error) {
 	if f.err != nil {
 		return nil, f.err
 	}
-	identity, err := c.hub.shop.Verify(token)
+	identity, err := c.hub.options.Shop.Verify(token)
 	if err != nil {
 		return nil, err
 	}
@@ -222,9 +222,9 @@ func (c *client) buyer() (shop.ID, error) {
 	switch {
 	case identity.User == 0:
 		return 0, shop.Fail(shop.Unauthorized, "log in first: hello has no token")
-	case c.hub.shop.Now() >= identity.Expires:
+	case c.hub.options.Shop.Now() >= identity.Expires:
 		return 0, shop.Fail(shop.Unauthorized, "the token has expired: renew it")
-	case c.hub.shop.Revoked(identity):
+	case c.hub.options.Shop.Revoked(identity):
 		return 0, shop.Fail(shop.Unauthorized, "the token was revoked: log in again")
 	}
 	return identity.User, nil

@@ -44,8 +44,8 @@ func (w watching) without(slot shop.ID, sales []shop.ID) watching {
 // The set is deleted when its last client leaves.
 type watchSet struct {
 	key     string
-	singles []shop.ID // single sales; guarded by the hub's setsMu, as are writes to slots
-	holder  *client   // member that holds the place of the set; nil: no place needed; guarded by the hub's setsMu
+	singles []shop.ID // single sales; guarded by the mutex of watchSets, as are writes to slots
+	holder  *client   // member that holds the place of the set; nil: no place needed; guarded by the mutex of watchSets
 
 	mu        sync.Mutex
 	slots     []shop.ID // new sales of these slots join the set; replaced, never modified
@@ -115,7 +115,7 @@ func (s *watchSet) extend(slot, sale shop.ID) bool {
 	return true
 }
 
-// narrow reduces the set to these slots and sales. The caller holds the hub's setsMu.
+// narrow reduces the set to these slots and sales. The caller holds the mutex of watchSets.
 func (s *watchSet) narrow(slots, singles, sales []shop.ID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -129,11 +129,11 @@ func buyFor(b *testing.B, l *Inventory, buyer func(c *benchCrowd)) float64 {
 	if err := begin(ctx, l, 0, epoch); err != nil {
 		b.Fatal(err)
 	}
-	if err := l.Create(ctx, epoch, shop.SaleState{Sale: s, Stock: s.Initial}); err != nil {
+	if err := l.Stock().Create(ctx, epoch, shop.SaleState{Sale: s, Stock: s.Initial}); err != nil {
 		b.Fatal(err)
 	}
 	defer l.client.Unlink(ctx, reserveKeys(l, s.Ref())[3:]...)
-	if err := l.Arm(ctx, epoch, s.Ref()); err != nil {
+	if err := l.Stock().Arm(ctx, epoch, s.Ref()); err != nil {
 		b.Fatal(err)
 	}
 	begin := time.Now()

@@ -21,13 +21,13 @@ const (
 // incomplete, it lists all buyers. Each acceptance issues the next ticket and one stream entry in one step, so the list
 // is complete if it has the entry of every ticket. If an entry is missing (trimmed, of another epoch, beyond
 // maxRecentEntries), all buyers are read in pages.
-func (l *Inventory) Buyers(ctx context.Context, sale shop.SaleRef, since shop.BuyersMark) (shop.Buyers, error) {
-	k, err := l.keys(sale.Partition)
+func (s Stock) Buyers(ctx context.Context, sale shop.SaleRef, since shop.BuyersMark) (shop.Buyers, error) {
+	k, err := s.keys(sale.Partition)
 	if err != nil {
 		return shop.Buyers{}, err
 	}
 	if since != (shop.BuyersMark{}) {
-		recent, complete, err := l.recentBuyers(ctx, k, sale, since)
+		recent, complete, err := s.recentBuyers(ctx, k, sale, since)
 		if err != nil {
 			return shop.Buyers{}, wrapped(err, "read the buyers of sale %s since ticket %d", sale.ID, since.Tickets)
 		}
@@ -35,15 +35,15 @@ func (l *Inventory) Buyers(ctx context.Context, sale shop.SaleRef, since shop.Bu
 			return recent, nil
 		}
 	}
-	all, err := l.allBuyers(ctx, k, sale)
+	all, err := s.allBuyers(ctx, k, sale)
 	return all, wrapped(err, "read the buyers of sale %s", sale.ID)
 }
 
 // recentBuyers reads the stream after the mark. complete is true if no buyer is missing.
-func (l *Inventory) recentBuyers(
+func (s Stock) recentBuyers(
 	ctx context.Context, k *partitionKeys, sale shop.SaleRef, since shop.BuyersMark,
 ) (b shop.Buyers, complete bool, err error) {
-	numbers, err := l.readNumbers(ctx, k, sale)
+	numbers, err := s.readNumbers(ctx, k, sale)
 	if err != nil {
 		return shop.Buyers{}, false, err
 	}
@@ -54,7 +54,7 @@ func (l *Inventory) recentBuyers(
 	b.Mark = since
 	for scanned := 0; ; {
 		// the page is read after the counters, so the stream has the entries of all counted tickets
-		page, err := l.client.XRangeN(ctx, k.orders, "("+b.Mark.Entry, "+", buyersPage).Result()
+		page, err := s.client.XRangeN(ctx, k.orders, "("+b.Mark.Entry, "+", buyersPage).Result()
 		if err != nil {
 			return shop.Buyers{}, false, transient(err)
 		}
@@ -80,8 +80,8 @@ func (l *Inventory) recentBuyers(
 
 // allBuyers scans all buyers. They are not removed while the sale exists, so the scan finds all buyers that existed
 // when it began. Later buyers have an entry after the mark.
-func (l *Inventory) allBuyers(ctx context.Context, k *partitionKeys, sale shop.SaleRef) (shop.Buyers, error) {
-	numbers, err := l.readNumbers(ctx, k, sale)
+func (s Stock) allBuyers(ctx context.Context, k *partitionKeys, sale shop.SaleRef) (shop.Buyers, error) {
+	numbers, err := s.readNumbers(ctx, k, sale)
 	if err != nil {
 		return shop.Buyers{}, err
 	}
@@ -92,7 +92,7 @@ func (l *Inventory) allBuyers(ctx context.Context, k *partitionKeys, sale shop.S
 	b.Mark = shop.BuyersMark{Epoch: b.Epoch, Tickets: b.Tickets, Entry: cmp.Or(numbers.newest, "0-0")}
 	for cursor, more := uint64(0), true; more; more = cursor != 0 {
 		var pairs []string
-		if pairs, cursor, err = l.client.HScan(ctx, k.buyers(sale.ID), cursor, "", buyersPage).Result(); err != nil {
+		if pairs, cursor, err = s.client.HScan(ctx, k.buyers(sale.ID), cursor, "", buyersPage).Result(); err != nil {
 			return shop.Buyers{}, transient(err)
 		}
 		for i := 0; i < len(pairs); i += 2 {
@@ -102,7 +102,7 @@ func (l *Inventory) allBuyers(ctx context.Context, k *partitionKeys, sale shop.S
 		}
 	}
 	// A recovery removes and restores the buyers, so a scan during a recovery is incomplete.
-	after, err := l.readNumbers(ctx, k, sale)
+	after, err := s.readNumbers(ctx, k, sale)
 	if err != nil {
 		return shop.Buyers{}, err
 	}
@@ -120,17 +120,17 @@ type saleNumbers struct {
 	newest string // id of the last entry of the stream; "": it is empty
 }
 
-func (l *Inventory) readNumbers(ctx context.Context, k *partitionKeys, sale shop.SaleRef) (n saleNumbers, err error) {
+func (s Stock) readNumbers(ctx context.Context, k *partitionKeys, sale shop.SaleRef) (n saleNumbers, err error) {
 	args := make([]any, len(counterFields))
 	for i, field := range counterFields {
 		args[i] = field
 	}
-	reply, err := numbersScript.run(ctx, l.client, []string{k.meta, k.sale(sale.ID), k.orders}, args...)
+	reply, err := numbersScript.run(ctx, s.client, []string{k.meta, k.sale(sale.ID), k.orders}, args...)
 	if err != nil {
 		return n, err
 	}
 	if code := integer(reply[0]); code != codeDone {
-		return n, l.rejection(sale.Partition, code)
+		return n, s.rejection(sale.Partition, code)
 	}
 	values := reply[4:]
 	if text(values[0]) == "" { // no stock: the sale is absent

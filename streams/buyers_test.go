@@ -16,7 +16,7 @@ import (
 // buyers returns the buyers since the mark, sorted, without duplicates.
 func (f *fixture) buyers(s *shop.Sale, since shop.BuyersMark) shop.Buyers {
 	f.t.Helper()
-	b, err := f.inventory.Buyers(f.ctx, s.Ref(), since)
+	b, err := f.stock().Buyers(f.ctx, s.Ref(), since)
 	f.must(err)
 	slices.Sort(b.Users)
 	b.Users = slices.Compact(b.Users)
@@ -105,11 +105,11 @@ func TestClosedPartitionListsNoBuyers(t *testing.T) {
 		mark := f.buyers(s, shop.BuyersMark{}).Mark
 		f.close(testEpoch+1, true)
 		for _, since := range []shop.BuyersMark{{}, mark} {
-			if b, err := f.inventory.Buyers(f.ctx, s.Ref(), since); err == nil {
+			if b, err := f.stock().Buyers(f.ctx, s.Ref(), since); err == nil {
 				t.Fatalf("got %+v from a closed partition, want an error", b)
 			}
 		}
-		gone, err := f.inventory.Buyers(f.ctx, shop.SaleRef{ID: newID()}, shop.BuyersMark{})
+		gone, err := f.stock().Buyers(f.ctx, shop.SaleRef{ID: newID()}, shop.BuyersMark{})
 		f.must(err)
 		if gone.Loaded || gone.Mark != (shop.BuyersMark{}) {
 			t.Fatalf("got %+v of an absent sale", gone)
@@ -211,7 +211,7 @@ func TestBuyersAreCompleteDuringBuys(t *testing.T) {
 			last = true
 		default:
 		}
-		b, err := f.inventory.Buyers(f.ctx, s.Ref(), mark)
+		b, err := f.stock().Buyers(f.ctx, s.Ref(), mark)
 		f.must(err)
 		if b.All {
 			whole++

@@ -114,8 +114,8 @@ func ClockDifference(ctx context.Context, client redis.UniversalClient) (time.Du
 
 // Now returns Redis TIME, the clock that decides windows and deadlines (I10). Its error is ErrTransient; callers add
 // the context.
-func (l *Inventory) Now(ctx context.Context) (shop.Millis, error) {
-	now, err := serverTime(ctx, l.client, l.servers.keys...)
+func (c *connection) Now(ctx context.Context) (shop.Millis, error) {
+	now, err := serverTime(ctx, c.client, c.servers.keys...)
 	if err != nil {
 		return 0, transient(err)
 	}

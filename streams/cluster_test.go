@@ -131,15 +131,15 @@ func (c *clusterFixture) awaitBuys(s *testShop, more int64) {
 func (c *clusterFixture) awaitConfirmed(partition int) {
 	c.t.Helper()
 	kit.Eventually(c.t, testTimeout, func() (bool, string) {
-		s, err := c.inventory.State(c.ctx, partition)
+		s, err := c.inventory.Recovery().State(c.ctx, partition)
 		if err != nil {
 			return false, err.Error()
 		}
-		missing, err := c.inventory.Missing(c.ctx, partition, testEpoch, nil)
+		missing, err := c.inventory.Recovery().Missing(c.ctx, partition, testEpoch, nil)
 		if err != nil || len(missing) > 0 || !s.Exists {
 			return false, fmt.Sprintf("%+v lacks %v, %v", s, missing, err)
 		}
-		err = c.inventory.Confirm(c.ctx, partition, s)
+		err = c.inventory.Recovery().Confirm(c.ctx, partition, s)
 		return err == nil, fmt.Sprint(err)
 	})
 }
@@ -149,7 +149,7 @@ func (c *clusterFixture) awaitConfirmed(partition int) {
 func (c *clusterFixture) checkShop(s *testShop) {
 	c.t.Helper()
 	kit.Eventually(c.t, testTimeout, func() (bool, string) {
-		a, err := c.inventory.Audit(c.ctx, s.sale.Ref())
+		a, err := c.inventory.Stock().Audit(c.ctx, s.sale.Ref())
 		if err != nil {
 			return false, err.Error()
 		}
@@ -200,7 +200,7 @@ func TestDeadPrimaryStopsOnlyItsPartitions(t *testing.T) {
 			c.awaitBuys(shops[p], 20)
 		}
 		kit.Eventually(t, testTimeout, func() (bool, string) {
-			_, err := c.inventory.Counters(c.ctx, refs(shops))
+			_, err := c.inventory.Stock().Counters(c.ctx, refs(shops))
 			return err == nil, fmt.Sprint(err)
 		})
 	}
@@ -233,7 +233,7 @@ func (c *clusterFixture) wantDeadPartitions(name string, shops []*testShop, isDe
 		})
 	}
 	awaitCorrect("counters", tickReplyWait+time.Second/2, func() error {
-		counters, err := c.inventory.Counters(c.ctx, refs(shops))
+		counters, err := c.inventory.Stock().Counters(c.ctx, refs(shops))
 		fault := shop.UnreachableIn(err)
 		if fault == nil {
 			return fmt.Errorf("no partition is unreachable: %w", err)
@@ -247,7 +247,7 @@ func (c *clusterFixture) wantDeadPartitions(name string, shops []*testShop, isDe
 		return nil
 	})
 	awaitCorrect("stream numbers", readReplyWait+time.Second, func() error {
-		stats, err := c.inventory.Stats(c.ctx)
+		stats, err := c.inventory.Queue().Stats(c.ctx)
 		for _, s := range stats {
 			if s.Unreachable != isDead[s.Partition] {
 				return fmt.Errorf("unexpected stats %+v", s)
@@ -256,7 +256,7 @@ func (c *clusterFixture) wantDeadPartitions(name string, shops []*testShop, isDe
 		return err
 	})
 	awaitCorrect("ends of the sequences", readReplyWait+time.Second/2, func() error {
-		ends, err := c.inventory.SequenceEnds(c.ctx)
+		ends, err := c.inventory.Sequences().SequenceEnds(c.ctx)
 		for p, end := range ends {
 			if end.Unreachable != isDead[p] || end.Unreachable == (end.Epoch == testEpoch) {
 				return fmt.Errorf("partition %d: unexpected end %+v", p, end)
@@ -265,7 +265,7 @@ func (c *clusterFixture) wantDeadPartitions(name string, shops []*testShop, isDe
 		return err
 	})
 	awaitCorrect("reservations", readReplyWait+time.Second/2, func() error {
-		_, err := c.inventory.Waiting(c.ctx, 1001)
+		_, err := c.inventory.Queue().Waiting(c.ctx, 1001)
 		if fault := shop.UnreachableIn(err); fault == nil || len(fault.Partitions) != len(isDead) {
 			return fmt.Errorf("the error does not name the dead partitions: %w", err)
 		}
@@ -284,7 +284,7 @@ func (c *clusterFixture) wantDeadPartitions(name string, shops []*testShop, isDe
 		for _, ref := range refs(shops) {
 			counts[ref] = 3
 		}
-		return c.inventory.SetWatching(c.ctx, "node", counts)
+		return c.inventory.Stock().SetWatching(c.ctx, "node", counts)
 	})
 }
 
@@ -310,7 +310,7 @@ func TestSlotMoveLosesNoOrder(t *testing.T) {
 		due := c.now().Add(time.Duration(i) * 10 * time.Millisecond)
 		deadlines = append(deadlines, shop.Deadline{Order: newID(), PayBy: due})
 	}
-	c.must(c.inventory.Schedule(c.ctx, moved, deadlines))
+	c.must(c.inventory.Queue().Schedule(c.ctx, moved, deadlines))
 
 	c.moveSlot(slotOf(tagOf(c.inventory.parts[moved].keys.meta)), from, to,
 		func() { c.awaitBuys(shops[c.partitionsOn(to)[0]], 3) })

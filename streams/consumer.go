@@ -55,7 +55,7 @@ type EntryHandler interface {
 // Any number of nodes may consume a partition, each under its own name. One of them waits on it, the others check it
 // once a second (workers.go).
 type Consumer struct {
-	inventory *Inventory
+	conn      *connection
 	partition int
 	keys      *partitionKeys
 	name      string
@@ -80,9 +80,9 @@ type retry struct {
 
 // NewConsumer makes the consumer of a partition. The name must be unique. It should not change at a restart: then the
 // consumer finds its pending entries immediately.
-func NewConsumer(l *Inventory, partition int, name string, handler EntryHandler, o ConsumerOptions) *Consumer {
+func NewConsumer(i *Inventory, partition int, name string, handler EntryHandler, o ConsumerOptions) *Consumer {
 	return &Consumer{
-		inventory: l, partition: partition, keys: &l.parts[partition].keys, name: name, handler: handler,
+		conn: i.connection, partition: partition, keys: &i.parts[partition].keys, name: name, handler: handler,
 		options: o.withDefaults(), pendingCursor: "0", retries: make(map[string]retry), claimFrom: claimStart,
 	}
 }
@@ -92,7 +92,7 @@ func NewConsumer(l *Inventory, partition int, name string, handler EntryHandler,
 func (c *Consumer) Run(ctx context.Context) error {
 	delays := backoff{firstDelay: minBackoff, maxDelay: maxBackoff}
 	for ctx.Err() == nil {
-		if c.inventory.Epoch(c.partition) == 0 {
+		if c.conn.Epoch(c.partition) == 0 {
 			shop.Sleep(ctx, minBackoff) // the partition was not checked yet
 			continue
 		}
@@ -110,7 +110,7 @@ func (c *Consumer) Run(ctx context.Context) error {
 	}
 	leaveCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
-	if _, err := leaveScript.run(leaveCtx, c.inventory.client, []string{c.keys.orders}, group, c.name); err != nil {
+	if _, err := leaveScript.run(leaveCtx, c.conn.client, []string{c.keys.orders}, group, c.name); err != nil {
 		slog.WarnContext(ctx, "cannot leave the consumer group", "partition", c.partition, "consumer", c.name, "err", err)
 	}
 	return nil
@@ -148,7 +148,7 @@ func (c *Consumer) read(ctx context.Context) ([]shop.Entry, error) {
 		args.Block = -1
 		c.nextCheck = time.Now().Add(otherCheckInterval)
 	}
-	streams, err := c.inventory.blocking.XReadGroup(ctx, args).Result()
+	streams, err := c.conn.blocking.XReadGroup(ctx, args).Result()
 	switch {
 	case errors.Is(err, redis.Nil):
 		c.pendingCursor = ""
@@ -198,9 +198,9 @@ func (c *Consumer) parse(messages []redis.XMessage) []shop.Entry {
 // ensureGroup creates a missing group that starts at the first entry. Settled entries are redelivered and recognised.
 // It does not create the stream: an absent stream was lost, and an empty one would hide the loss (I7).
 func (c *Consumer) ensureGroup(ctx context.Context) error {
-	err := c.inventory.client.XGroupCreate(ctx, c.keys.orders, group, "0").Err()
+	err := c.conn.client.XGroupCreate(ctx, c.keys.orders, group, "0").Err()
 	if err != nil && !strings.HasPrefix(err.Error(), "BUSYGROUP") {
-		c.inventory.onStale(c.partition)
+		c.conn.onStale(c.partition)
 		return fmt.Errorf("make group: %w", transient(err))
 	}
 	return nil
@@ -215,7 +215,7 @@ func (c *Consumer) process(ctx context.Context, entries []shop.Entry) error {
 	stopCtx := ctx
 	ctx, cancel := drainContext(ctx)
 	defer cancel()
-	epoch := c.inventory.Epoch(c.partition)
+	epoch := c.conn.Epoch(c.partition)
 	renew := func(ctx context.Context) { c.renew(ctx, entries) }
 	return runWithInterval(ctx, c.options.ClaimIdle/3, renew, func(ctx context.Context) error {
 		failed := unreadable(entries)
@@ -274,9 +274,9 @@ func (c *Consumer) fulfil(ctx, stopCtx context.Context, entries []shop.Entry) ([
 		if err == nil {
 			return outcomes, nil
 		}
-		c.inventory.metrics.retried.Inc()
+		c.conn.metrics.retried.Inc()
 		if errors.Is(err, shop.ErrStaleEpoch) {
-			c.inventory.onStale(c.partition)
+			c.conn.onStale(c.partition)
 			return nil, err // the partition was recovered
 		}
 		slog.WarnContext(ctx, "cannot fulfil a batch; it is retried", "partition", c.partition, "entries", len(entries),

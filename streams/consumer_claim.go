@@ -26,7 +26,7 @@ func (c *Consumer) claimIdle(ctx context.Context) error {
 	if len(entries) == 0 {
 		return nil
 	}
-	c.inventory.metrics.claimed.Add(float64(len(entries)))
+	c.conn.metrics.claimed.Add(float64(len(entries)))
 	slog.InfoContext(ctx, "claimed entries of a stopped consumer", "partition", c.partition, "entries",
 		len(entries), "entry", entries[0].StreamID, "order", entries[0].Order)
 	return c.process(ctx, entries)
@@ -46,7 +46,7 @@ func (c *Consumer) minClaimIdle() time.Duration {
 func (c *Consumer) claim(ctx context.Context) ([]shop.Entry, error) {
 	var ids []string
 	for more := true; more && len(ids) == 0; more = c.claimFrom != claimStart {
-		pending, err := c.inventory.client.XPendingExt(ctx, &redis.XPendingExtArgs{
+		pending, err := c.conn.client.XPendingExt(ctx, &redis.XPendingExtArgs{
 			Stream: c.keys.orders, Group: group, Idle: c.minClaimIdle(), Start: c.claimFrom, End: "+",
 			Count: c.options.Batch,
 		}).Result()
@@ -71,7 +71,7 @@ func (c *Consumer) claim(ctx context.Context) ([]shop.Entry, error) {
 		return nil, nil
 	}
 	// Redis checks the idle time again: of two concurrent claims, one gets the entry.
-	ids, err := c.inventory.client.XClaimJustID(ctx, &redis.XClaimArgs{
+	ids, err := c.conn.client.XClaimJustID(ctx, &redis.XClaimArgs{
 		Stream: c.keys.orders, Group: group, Consumer: c.name, MinIdle: c.minClaimIdle(), Messages: ids,
 	}).Result()
 	if err != nil {
@@ -81,7 +81,7 @@ func (c *Consumer) claim(ctx context.Context) ([]shop.Entry, error) {
 	for i, id := range ids {
 		refs[i] = entryRef{c.partition, id}
 	}
-	return c.inventory.fetch(ctx, refs)
+	return Queue{c.conn}.fetch(ctx, refs)
 }
 
 // renew prevents claims of entries that are being processed. A failure is ignored: at worst another consumer repeats
@@ -91,7 +91,7 @@ func (c *Consumer) renew(ctx context.Context, entries []shop.Entry) {
 	for i := range entries {
 		ids[i] = entries[i].StreamID
 	}
-	_ = c.inventory.client.XClaimJustID(ctx, &redis.XClaimArgs{
+	_ = c.conn.client.XClaimJustID(ctx, &redis.XClaimArgs{
 		Stream: c.keys.orders, Group: group, Consumer: c.name, Messages: ids,
 	}).Err()
 }

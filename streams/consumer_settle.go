@@ -22,11 +22,11 @@ func (c *Consumer) fail(ctx context.Context, epoch int64, entries []shop.Entry, 
 		if cause == nil || errors.Is(cause, shop.ErrTransient) {
 			continue
 		}
-		failures, err := c.inventory.client.HIncrBy(ctx, c.keys.attempts, e.StreamID, 1).Result()
+		failures, err := c.conn.client.HIncrBy(ctx, c.keys.attempts, e.StreamID, 1).Result()
 		if err != nil {
 			return fmt.Errorf("count failures of entry %s: %w", e.StreamID, transient(err))
 		}
-		c.inventory.metrics.failures.Inc()
+		c.conn.metrics.failures.Inc()
 		slog.WarnContext(ctx, "entry failed", "partition", c.partition, "entry", e.StreamID, "order", e.Order,
 			"failures", failures, "err", cause)
 		if int(failures) < c.options.Attempts {
@@ -49,7 +49,7 @@ func (c *Consumer) moveToDeadLetters(
 	err := c.handler.Refuse(ctx, e, shop.ReasonDead)
 	if err != nil && !(e.ParseErr != nil && errors.Is(err, shop.ErrPermanent)) {
 		if errors.Is(err, shop.ErrStaleEpoch) {
-			c.inventory.onStale(c.partition)
+			c.conn.onStale(c.partition)
 		}
 		slog.ErrorContext(ctx, "cannot fulfil or refuse an entry", "partition", c.partition,
 			"entry", e.StreamID, "order", e.Order, "err", err)
@@ -60,16 +60,16 @@ func (c *Consumer) moveToDeadLetters(
 	if e.Sale != 0 {
 		keys = append(keys, c.keys.sale(e.Sale))
 	}
-	reply, err := deadLetterScript.run(ctx, c.inventory.client, keys, epoch, e.StreamID, reasonOf(cause), failures)
+	reply, err := deadLetterScript.run(ctx, c.conn.client, keys, epoch, e.StreamID, reasonOf(cause), failures)
 	if err != nil {
 		return fmt.Errorf("move entry %s to the dead letters: %w", e.StreamID, err)
 	}
-	if err := c.inventory.rejection(c.partition, integer(reply[0])); err != nil {
+	if err := c.conn.rejection(c.partition, integer(reply[0])); err != nil {
 		return fmt.Errorf("move entry %s to the dead letters: %w", e.StreamID, err)
 	}
 	delete(c.retries, e.StreamID)
 	if letter := text(reply[1]); letter != "" {
-		c.inventory.metrics.deadLetters.Inc()
+		c.conn.metrics.deadLetters.Inc()
 		slog.ErrorContext(ctx, "entry is a dead letter", "partition", c.partition, "letter", letter,
 			"entry", e.StreamID, "order", e.Order, "err", cause)
 	}
@@ -111,7 +111,7 @@ func (c *Consumer) postpone(ctx context.Context, entries []shop.Entry, failed ma
 	if len(stuck) == 0 {
 		return
 	}
-	c.inventory.metrics.retried.Inc()
+	c.conn.metrics.retried.Inc()
 	slog.WarnContext(ctx, "a sale is stuck; its entries wait", "partition", c.partition, "sale", stuck[0].Sale,
 		"entries", len(stuck), "entry", stuck[0].StreamID, "order", stuck[0].Order, "err", failed[stuck[0].StreamID])
 	c.renew(ctx, stuck)

@@ -84,7 +84,7 @@ func (s settlingHandler) Fulfil(ctx context.Context, entries []shop.Entry) ([]er
 			done = append(done, &entries[i])
 		}
 	}
-	return outcomes, s.inventory.Finish(ctx, entries[0].Partition, 0, nil, done)
+	return outcomes, s.inventory.Queue().Finish(ctx, entries[0].Partition, 0, nil, done)
 }
 
 // settle acknowledges entries of partition 1. Their rows, if any, are committed.
@@ -134,14 +134,14 @@ func (f *fixture) reserveMany(s *shop.Sale, n int) []shop.GateResult {
 
 func (f *fixture) counters(s *shop.Sale) shop.Counters {
 	f.t.Helper()
-	c, err := f.inventory.Counters(f.ctx, []shop.SaleRef{s.Ref()})
+	c, err := f.stock().Counters(f.ctx, []shop.SaleRef{s.Ref()})
 	f.must(err)
 	return c[0]
 }
 
 func (f *fixture) stats() StreamStats {
 	f.t.Helper()
-	all, err := f.inventory.Stats(f.ctx)
+	all, err := f.queue().Stats(f.ctx)
 	f.must(err)
 	return all[1]
 }
@@ -164,7 +164,7 @@ func TestSettleCountsAnEntryOnce(t *testing.T) {
 		s := f.openSale(10)
 		b := buyOf(s, 4242, 2, "key-one-1")
 		d := f.wantVerdict(f.gate(f.inventory), b, shop.VerdictReserved)
-		waiting, err := f.inventory.Waiting(f.ctx, 4242)
+		waiting, err := f.queue().Waiting(f.ctx, 4242)
 		f.must(err)
 		if len(waiting) != 1 {
 			t.Fatalf("waiting %+v, want 1 of them", waiting)
@@ -197,7 +197,7 @@ func TestSettleCountsAnEntryOnce(t *testing.T) {
 				t.Fatalf("done %d of %d, want 1 of 1", n.Done, n.Tickets)
 			}
 		}
-		waiting, err = f.inventory.Waiting(f.ctx, 4242)
+		waiting, err = f.queue().Waiting(f.ctx, 4242)
 		f.must(err)
 		if st := f.stats(); len(waiting) != 0 || st.Lag != 0 || st.Pending != 0 {
 			t.Fatalf("still waiting: %v, %+v, want 0 waiting, lag 0 and pending 0", waiting, st)
@@ -330,7 +330,7 @@ func TestConsumerSurvivesRecovery(t *testing.T) {
 			stale := false
 			once.Do(func() {
 				f.close(testEpoch+1, true)
-				f.must(f.inventory.Restore(ctx, testEpoch+1, shop.SaleState{Sale: s, Stock: 25, Held: 5, Tickets: 5}))
+				f.must(f.recovery().Restore(ctx, testEpoch+1, shop.SaleState{Sale: s, Stock: 25, Held: 5, Tickets: 5}))
 				f.open(testEpoch+1, 5, true)
 				stale = true
 			})
@@ -385,7 +385,7 @@ func TestLostStreamIsNotRecreated(t *testing.T) {
 	if n, err := f.client.Exists(f.ctx, key).Result(); n != 0 || err != nil {
 		t.Fatalf("got %d streams, %v, want the lost stream to stay absent", n, err)
 	}
-	if st, err := f.inventory.State(f.ctx, 1); err != nil || st.Exists {
+	if st, err := f.recovery().State(f.ctx, 1); err != nil || st.Exists {
 		t.Fatalf("got state %+v, %v, want an absent partition", st, err)
 	}
 }
@@ -407,7 +407,7 @@ func TestConsumersWithPendingEntriesStay(t *testing.T) {
 		trim := func(retention time.Duration, want ...string) {
 			t.Helper()
 			_, err := (&Trimmer{
-				inventory: f.inventory, allowed: always, retention: retention,
+				conn: f.inventory.connection, allowed: always, retention: retention,
 				maxLength: 100,
 			}).runOnce(f.ctx)
 			f.must(err)

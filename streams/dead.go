@@ -21,8 +21,8 @@ var letterFields = []string{"reason", "stream", "deliveries", "at"}
 
 // DeadLetters lists the dead letters of all partitions, oldest first. With the error PartitionsUnreachable, dead
 // letters of the unreachable partitions are missing.
-func (l *Inventory) DeadLetters(ctx context.Context) ([]shop.DeadLetter, error) {
-	groups, err := readPartitions(ctx, l, l.all(), readReplyWait, l.deadLettersOf)
+func (q Queue) DeadLetters(ctx context.Context) ([]shop.DeadLetter, error) {
+	groups, err := readPartitions(ctx, q.connection, q.all(), readReplyWait, q.deadLettersOf)
 	letters := slices.Concat(groups...)
 	slices.SortStableFunc(letters, func(a, b shop.DeadLetter) int {
 		return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Partition, b.Partition))
@@ -31,9 +31,9 @@ func (l *Inventory) DeadLetters(ctx context.Context) ([]shop.DeadLetter, error) 
 }
 
 // deadLettersOf lists the dead letters of some partitions.
-func (l *Inventory) deadLettersOf(ctx context.Context, partitions []int) (letters []shop.DeadLetter, err error) {
+func (q Queue) deadLettersOf(ctx context.Context, partitions []int) (letters []shop.DeadLetter, err error) {
 	for _, p := range partitions {
-		err := eachPage(ctx, l.client, l.parts[p].keys.dead, deadPage, func(page []redis.XMessage) error {
+		err := eachPage(ctx, q.client, q.parts[p].keys.dead, deadPage, func(page []redis.XMessage) error {
 			for _, m := range page {
 				letters = append(letters, parseLetter(p, m))
 			}
@@ -47,12 +47,12 @@ func (l *Inventory) deadLettersOf(ctx context.Context, partitions []int) (letter
 }
 
 // DeadLetter reads one dead letter. ErrNoRow: it does not exist.
-func (l *Inventory) DeadLetter(ctx context.Context, id string) (shop.DeadLetter, error) {
-	partition, entry, err := l.letterID(id)
+func (q Queue) DeadLetter(ctx context.Context, id string) (shop.DeadLetter, error) {
+	partition, entry, err := q.letterID(id)
 	if err != nil {
 		return shop.DeadLetter{}, err
 	}
-	found, err := l.client.XRange(ctx, l.parts[partition].keys.dead, entry, entry).Result()
+	found, err := q.client.XRange(ctx, q.parts[partition].keys.dead, entry, entry).Result()
 	if err != nil {
 		return shop.DeadLetter{}, fmt.Errorf("read dead letter %s: %w", id, transient(err))
 	}
@@ -63,21 +63,21 @@ func (l *Inventory) DeadLetter(ctx context.Context, id string) (shop.DeadLetter,
 }
 
 // RemoveDeadLetter deletes a dead letter; false: the dead letter does not exist.
-func (l *Inventory) RemoveDeadLetter(ctx context.Context, id string) (bool, error) {
-	partition, entry, err := l.letterID(id)
+func (q Queue) RemoveDeadLetter(ctx context.Context, id string) (bool, error) {
+	partition, entry, err := q.letterID(id)
 	if err != nil {
 		return false, nil // no dead letter can have this id
 	}
-	n, err := l.client.XDel(ctx, l.parts[partition].keys.dead, entry).Result()
+	n, err := q.client.XDel(ctx, q.parts[partition].keys.dead, entry).Result()
 	return n == 1, wrapped(transient(err), "remove dead letter %s", id)
 }
 
 // letterID parses an id such as "3-1767225600000-0". ErrNoRow: no dead letter can have this id.
-func (l *Inventory) letterID(id string) (partition int, entry string, err error) {
+func (q Queue) letterID(id string) (partition int, entry string, err error) {
 	head, entry, ok := strings.Cut(id, "-")
 	partition, err = strconv.Atoi(head)
 	_, valid := entryID(entry)
-	if err != nil || !ok || partition < 0 || partition >= len(l.parts) || !valid {
+	if err != nil || !ok || partition < 0 || partition >= len(q.parts) || !valid {
 		return 0, "", fmt.Errorf("dead letter %.40q: %w", id, shop.ErrNoRow)
 	}
 	return partition, entry, nil

@@ -38,7 +38,7 @@ func TestBadEntryBecomesADeadLetter(t *testing.T) {
 		var letters []shop.DeadLetter
 		kit.Eventually(t, testTimeout, func() (bool, string) {
 			var err error
-			letters, err = f.inventory.DeadLetters(f.ctx)
+			letters, err = f.queue().DeadLetters(f.ctx)
 			f.must(err)
 			return len(letters) == 2, fmt.Sprintf("%d dead letters", len(letters))
 		})
@@ -61,29 +61,29 @@ func TestBadEntryBecomesADeadLetter(t *testing.T) {
 			if l.Fields["reason"] != "" {
 				t.Errorf("the entry's fields contain fields of the dead letter: %v", l.Fields)
 			}
-			one, err := f.inventory.DeadLetter(f.ctx, l.ID)
+			one, err := f.queue().DeadLetter(f.ctx, l.ID)
 			f.must(err)
 			if one.ID != l.ID || one.Reason != l.Reason {
 				t.Errorf("got %+v, want %+v", one, l)
 			}
 			for _, want := range []bool{true, false} {
-				gone, err := f.inventory.RemoveDeadLetter(f.ctx, l.ID)
+				gone, err := f.queue().RemoveDeadLetter(f.ctx, l.ID)
 				f.must(err)
 				if gone != want {
 					t.Errorf("got removed %v, want %v", gone, want)
 				}
 			}
-			if _, err := f.inventory.DeadLetter(f.ctx, l.ID); !errors.Is(err, shop.ErrNoRow) {
+			if _, err := f.queue().DeadLetter(f.ctx, l.ID); !errors.Is(err, shop.ErrNoRow) {
 				t.Errorf("read of a removed dead letter: got %v, want ErrNoRow", err)
 			}
 		}
 		for _, id := range []string{
 			"", "1", "1-", "1-5", "9-1-1", "-1-1-1", "x-1-1", "1-a-b", "1-1-1", "1-99999999999999999999-0", "1--",
 		} {
-			if _, err := f.inventory.DeadLetter(f.ctx, id); !errors.Is(err, shop.ErrNoRow) {
+			if _, err := f.queue().DeadLetter(f.ctx, id); !errors.Is(err, shop.ErrNoRow) {
 				t.Errorf("read of %q: got %v, want ErrNoRow", id, err)
 			}
-			if gone, err := f.inventory.RemoveDeadLetter(f.ctx, id); gone || err != nil {
+			if gone, err := f.queue().RemoveDeadLetter(f.ctx, id); gone || err != nil {
 				t.Errorf("remove %q: got %v, %v, want false", id, gone, err)
 			}
 		}
@@ -95,7 +95,7 @@ func TestBadEntryBecomesADeadLetter(t *testing.T) {
 			t.Fatalf("got %d attempt keys, %+v and %d waiting, want none, no pending entry and none", n, f.stats(), waiting)
 		}
 		_, err = (&Trimmer{
-			inventory: f.inventory, allowed: always, retention: -time.Minute,
+			conn: f.inventory.connection, allowed: always, retention: -time.Minute,
 			maxLength: 100,
 		}).runOnce(f.ctx)
 		f.must(err)

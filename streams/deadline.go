@@ -33,7 +33,7 @@ type DeadlineHandler interface {
 // this lease while the handler works. Orders of a dead sweeper become due again by themselves. Any number of nodes may
 // sweep a partition.
 type Sweeper struct {
-	inventory   *Inventory
+	conn        *connection
 	partition   int
 	handler     DeadlineHandler
 	lease       time.Duration
@@ -41,8 +41,8 @@ type Sweeper struct {
 }
 
 // NewSweeper makes the sweeper of a partition.
-func NewSweeper(l *Inventory, partition int, handler DeadlineHandler) *Sweeper {
-	return &Sweeper{inventory: l, partition: partition, handler: handler, lease: sweepLease}
+func NewSweeper(i *Inventory, partition int, handler DeadlineHandler) *Sweeper {
+	return &Sweeper{conn: i.connection, partition: partition, handler: handler, lease: sweepLease}
 }
 
 // Run sweeps until ctx ends, and finishes running batches. If more orders are due than one batch, up to maxSweepHelpers
@@ -119,8 +119,8 @@ func (h *leased) currentScore() string {
 }
 
 func (s *Sweeper) claim(ctx context.Context) (*leased, time.Duration, error) {
-	key := s.inventory.parts[s.partition].keys.deadlines
-	reply, err := takeScript.run(ctx, s.inventory.client, []string{key}, sweepBatch, s.lease.Milliseconds())
+	key := s.conn.parts[s.partition].keys.deadlines
+	reply, err := takeScript.run(ctx, s.conn.client, []string{key}, sweepBatch, s.lease.Milliseconds())
 	if err != nil {
 		return nil, 0, err
 	}
@@ -151,12 +151,12 @@ func (s *Sweeper) handle(ctx context.Context, held *leased) ([]shop.ID, error) {
 
 // renew extends the lease. A failure is ignored: at worst another sweeper repeats the work.
 func (s *Sweeper) renew(ctx context.Context, held *leased) {
-	key := s.inventory.parts[s.partition].keys.deadlines
+	key := s.conn.parts[s.partition].keys.deadlines
 	args := append(make([]any, 0, 2+len(held.orders)), held.currentScore(), s.lease.Milliseconds())
 	for _, id := range held.orders {
 		args = append(args, int64(id))
 	}
-	reply, err := renewScript.run(ctx, s.inventory.client, []string{key}, args...)
+	reply, err := renewScript.run(ctx, s.conn.client, []string{key}, args...)
 	if err != nil {
 		return
 	}
@@ -170,16 +170,16 @@ func (s *Sweeper) drop(ctx context.Context, held *leased, finished []shop.ID) er
 	if len(finished) == 0 {
 		return nil
 	}
-	key := s.inventory.parts[s.partition].keys.deadlines
+	key := s.conn.parts[s.partition].keys.deadlines
 	args := append(make([]any, 0, 1+len(finished)), held.currentScore())
 	for _, id := range finished {
 		args = append(args, int64(id))
 	}
-	reply, err := dropScript.run(ctx, s.inventory.client, []string{key}, args...)
+	reply, err := dropScript.run(ctx, s.conn.client, []string{key}, args...)
 	if err != nil {
 		return err
 	}
-	s.inventory.metrics.deadlinesFinished.Add(float64(integer(reply[0])))
+	s.conn.metrics.deadlinesFinished.Add(float64(integer(reply[0])))
 	return nil
 }
 
@@ -188,19 +188,19 @@ const scheduleChunk = 1000
 
 // Schedule adds deadlines to the delay queue. An existing one keeps its score, which may be a sweeper's lease. It needs
 // no epoch: a deadline belongs to a row, and the sweeper removes one without a row.
-func (l *Inventory) Schedule(ctx context.Context, partition int, deadlines []shop.Deadline) error {
-	k, err := l.keys(partition)
+func (q Queue) Schedule(ctx context.Context, partition int, deadlines []shop.Deadline) error {
+	k, err := q.keys(partition)
 	if err != nil {
 		return err
 	}
 	if len(deadlines) == 0 {
 		return nil
 	}
-	_, err = l.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+	_, err = q.client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for chunk := range slices.Chunk(deadlines, scheduleChunk) {
 			members := make([]redis.Z, len(chunk))
-			for i, d := range chunk {
-				members[i] = redis.Z{Score: float64(d.PayBy), Member: d.Order.String()}
+			for i, deadline := range chunk {
+				members[i] = redis.Z{Score: float64(deadline.PayBy), Member: deadline.Order.String()}
 			}
 			p.ZAddNX(ctx, k.deadlines, members...)
 		}

@@ -59,7 +59,7 @@ func TestSweeperDeliversDueOrders(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		now := f.now()
 		due, soon, later := newID(), newID(), newID()
-		f.must(f.inventory.Schedule(f.ctx, 1, []shop.Deadline{
+		f.must(f.queue().Schedule(f.ctx, 1, []shop.Deadline{
 			{Order: due, PayBy: now - 1},
 			{Order: soon, PayBy: now.Add(150 * time.Millisecond)},
 			{Order: later, PayBy: now.Add(time.Hour)},
@@ -89,20 +89,20 @@ func TestScheduleKeepsTheFirstDeadline(t *testing.T) {
 	f := onRedis(t)
 	id := newID()
 	for _, at := range []shop.Millis{5000, 9000} {
-		f.must(f.inventory.Schedule(f.ctx, 1, []shop.Deadline{{Order: id, PayBy: at}}))
+		f.must(f.queue().Schedule(f.ctx, 1, []shop.Deadline{{Order: id, PayBy: at}}))
 	}
 	if score, err := f.client.ZScore(f.ctx, f.inventory.parts[1].keys.deadlines, id.String()).Result(); err != nil ||
 		score != 5000 {
 		t.Fatalf("got score %v, %v, want 5000", score, err)
 	}
-	f.must(f.inventory.Schedule(f.ctx, 1, nil))
+	f.must(f.queue().Schedule(f.ctx, 1, nil))
 }
 
 // Orders of a dead sweeper are due again when the lease ends. So are failed and unfinished orders.
 func TestExpiredLeaseMakesOrdersDue(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		kept, failed := newID(), newID()
-		f.must(f.inventory.Schedule(f.ctx, 1, []shop.Deadline{{Order: kept, PayBy: 1}, {Order: failed, PayBy: 2}}))
+		f.must(f.queue().Schedule(f.ctx, 1, []shop.Deadline{{Order: kept, PayBy: 1}, {Order: failed, PayBy: 2}}))
 		dead := NewSweeper(f.inventory, 1, newDeadlineRecorder())
 		dead.lease = time.Hour
 		held, _, err := dead.claim(f.ctx)
@@ -134,7 +134,7 @@ func TestExpiredLeaseMakesOrdersDue(t *testing.T) {
 func TestLeaseIsRenewed(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		id := newID()
-		f.must(f.inventory.Schedule(f.ctx, 1, []shop.Deadline{{Order: id, PayBy: 1}}))
+		f.must(f.queue().Schedule(f.ctx, 1, []shop.Deadline{{Order: id, PayBy: 1}}))
 		recorder := newDeadlineRecorder()
 		s := NewSweeper(f.inventory, 1, recorder)
 		s.lease = 6 * time.Second // renewed every two seconds
@@ -154,7 +154,7 @@ func TestLeaseIsRenewed(t *testing.T) {
 			t.Fatalf("got %d orders in the queue, want 0", n)
 		}
 
-		f.must(f.inventory.Schedule(f.ctx, 1, []shop.Deadline{{Order: id, PayBy: 1}}))
+		f.must(f.queue().Schedule(f.ctx, 1, []shop.Deadline{{Order: id, PayBy: 1}}))
 		held, _, err := s.claim(f.ctx)
 		f.must(err)
 		otherLease := &leased{orders: held.orders, score: "12345"}
@@ -179,7 +179,7 @@ func TestEqualDeadlinesAreAllDelivered(t *testing.T) {
 	for i := range deadlines {
 		deadlines[i] = shop.Deadline{Order: newID(), PayBy: at}
 	}
-	f.must(f.inventory.Schedule(f.ctx, 1, deadlines))
+	f.must(f.queue().Schedule(f.ctx, 1, deadlines))
 	recorder := newDeadlineRecorder()
 	f.run(NewSweeper(f.inventory, 1, recorder), NewSweeper(f.inventory, 1, recorder))
 	kit.Eventually(t, testTimeout, func() (bool, string) {

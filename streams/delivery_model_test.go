@@ -160,7 +160,7 @@ func (m *deliveries) claim(rt *rapid.T) {
 
 // trim trims the stream as far as allowed.
 func (m *deliveries) trim(rt *rapid.T) {
-	trimmer := &Trimmer{inventory: m.f.inventory, allowed: always, retention: -time.Minute, maxLength: 1}
+	trimmer := &Trimmer{conn: m.f.inventory.connection, allowed: always, retention: -time.Minute, maxLength: 1}
 	if _, err := trimmer.runOnce(m.f.ctx); err != nil {
 		differ(rt, "P7: trimming", "%v", err)
 	}
@@ -209,7 +209,7 @@ func (m *deliveries) compare(rt *rapid.T) {
 		}
 	}
 	for user := shop.ID(1); user <= 3; user++ {
-		got, err := m.f.inventory.Waiting(m.f.ctx, user)
+		got, err := m.f.queue().Waiting(m.f.ctx, user)
 		if err != nil || len(got) != unsettled[user] {
 			differ(rt, "P2: the waiting orders of a user", "user %s waits for %d orders, the model has %d, %v", user,
 				len(got), unsettled[user], err)

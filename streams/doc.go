@@ -3,13 +3,15 @@
 // The Lua script lua/reserve.lua decides buys. The [Gate] runs it once for all waiting buys of a sale. An accepted buy
 // is an entry of the partition's stream. A [Consumer] passes the entry to its handler, which writes the row of the
 // order. The deadline of an unpaid order is a member of a sorted set. The [Sweeper] passes due orders to their handler.
-// [Inventory] has the other Redis operations on sales and partitions.
+// [Inventory] hands out the other operations by subject.
 //
 //	keys.go                             every key: type, lifetime, writers
 //	script.go, lua/                     the scripts, each with its contract in the header
 //	gate*.go                            buys, grouped per sale
-//	streams.go, stock*.go, waiting.go   the inventory for flows
-//	state.go, seen.go, recover.go        reads and writes of a recovery
+//	streams.go, inventory.go            the connection and its subjects
+//	stock*.go, buyers.go                [Stock]: holds, counters, terms and buyers of a sale
+//	waiting.go, finish.go, publish.go   [Queue], [Sequences]: reservations without a row, published changes
+//	state.go, seen.go, recover.go       [Recovery]
 //	consumer*.go, dead.go               entries: delivery, retries, dead letters
 //	workers.go                          assignment of partitions to workers
 //	queue*.go, paid.go, mail.go         delivery of postings and e-mails

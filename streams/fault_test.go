@@ -125,21 +125,21 @@ func (s *faultyServer) checkTransient(ctx context.Context, client redis.Universa
 	sale := shop.SaleRef{ID: 7, Partition: 1}
 	worker := NewConsumer(l, 1, "worker", newFakeHandler(), ConsumerOptions{Block: time.Millisecond})
 	for what, do := range map[string]func() error{
-		"counters": func() error { _, err := l.Counters(ctx, []shop.SaleRef{sale}); return err },
-		"state":    func() error { _, err := l.State(ctx, 1); return err },
+		"counters": func() error { _, err := l.Stock().Counters(ctx, []shop.SaleRef{sale}); return err },
+		"state":    func() error { _, err := l.Recovery().State(ctx, 1); return err },
 		"missing": func() error {
-			_, err := l.Missing(ctx, 1, testEpoch, []shop.LastOrder{{Sale: sale, User: 1, Order: 2}})
+			_, err := l.Recovery().Missing(ctx, 1, testEpoch, []shop.LastOrder{{Sale: sale, User: 1, Order: 2}})
 			return err
 		},
-		"delivery":  func() error { _, err := l.Delivery(ctx, 1); return err },
-		"buyers":    func() error { _, err := l.Buyers(ctx, sale, shop.BuyersMark{}); return err },
-		"waiting":   func() error { _, err := l.Waiting(ctx, 1); return err },
-		"finish":    func() error { return l.Finish(ctx, 1, 1, nil, []*shop.Entry{{StreamID: "1-1", Sale: 7}}) },
-		"publish":   func() error { return l.Publish(ctx, 1, 1, []*shop.Order{{ID: 2}}) },
-		"return":    func() error { _, err := l.Return(ctx, []shop.Return{{Sale: sale, Order: 2}}); return err },
-		"schedule":  func() error { return l.Schedule(ctx, 1, []shop.Deadline{{Order: 2, PayBy: 3}}) },
-		"stats":     func() error { _, err := l.Stats(ctx); return err },
-		"sequences": func() error { _, err := l.SequenceEnds(ctx); return err },
+		"delivery":  func() error { _, err := l.Queue().Delivery(ctx, 1); return err },
+		"buyers":    func() error { _, err := l.Stock().Buyers(ctx, sale, shop.BuyersMark{}); return err },
+		"waiting":   func() error { _, err := l.Queue().Waiting(ctx, 1); return err },
+		"finish":    func() error { return l.Queue().Finish(ctx, 1, 1, nil, []*shop.Entry{{StreamID: "1-1", Sale: 7}}) },
+		"publish":   func() error { return l.Sequences().Publish(ctx, 1, 1, []*shop.Order{{ID: 2}}) },
+		"return":    func() error { _, err := l.Stock().Return(ctx, []shop.Return{{Sale: sale, Order: 2}}); return err },
+		"schedule":  func() error { return l.Queue().Schedule(ctx, 1, []shop.Deadline{{Order: 2, PayBy: 3}}) },
+		"stats":     func() error { _, err := l.Queue().Stats(ctx); return err },
+		"sequences": func() error { _, err := l.Sequences().SequenceEnds(ctx); return err },
 		"consume":   func() error { return worker.runOnce(ctx) },
 		"sweep":     func() error { _, err := NewSweeper(l, 1, newDeadlineRecorder()).runOnce(ctx); return err },
 	} {

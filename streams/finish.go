@@ -11,10 +11,10 @@ import (
 // Finish completes new rows of a partition in one step (I4). It publishes the rows in one message, adds their
 // deadlines, and acknowledges their entries. The acknowledgement advances the queue places of later entries. There are
 // at most 1,000 rows and 1,000 entries, the batch limit of a consumer.
-func (l *Inventory) Finish(
+func (q Queue) Finish(
 	ctx context.Context, partition int, asOf shop.Millis, rows []*shop.Order, entries []*shop.Entry,
 ) error {
-	k, err := l.keys(partition)
+	k, err := q.keys(partition)
 	if err != nil {
 		return err
 	}
@@ -22,10 +22,9 @@ func (l *Inventory) Finish(
 		return nil
 	}
 	keys := []string{k.meta, k.orders, k.waiting, k.attempts, k.deadlines}
-	args := append(make([]any, 0, 6+2*len(rows)+2*len(entries)), l.Epoch(partition), int64(asOf),
-		shop.PublishDeadline.Milliseconds(), shop.ChangesChannel(l.namespace, partition), l.lines(rows,
-			traces(entries)),
-		0)
+	args := append(make([]any, 0, 6+2*len(rows)+2*len(entries)), q.Epoch(partition), int64(asOf),
+		shop.PublishDeadline.Milliseconds(), shop.ChangesChannel(q.namespace, partition),
+		q.lines(rows, traces(entries)), 0)
 	deadlines := 0
 	for _, o := range rows {
 		if o.State == shop.Pending {
@@ -44,14 +43,14 @@ func (l *Inventory) Finish(
 		}
 		args = append(args, e.StreamID, at)
 	}
-	reply, err := finishScript.run(ctx, l.client, keys, args...)
+	reply, err := finishScript.run(ctx, q.client, keys, args...)
 	if err != nil {
 		return fmt.Errorf("finish %d entries: %w", len(entries), err)
 	}
-	if err := l.rejection(partition, integer(reply[0])); err != nil {
+	if err := q.rejection(partition, integer(reply[0])); err != nil {
 		return fmt.Errorf("finish %d entries: %w", len(entries), err)
 	}
-	l.metrics.settled.Add(integer(reply[1]))
+	q.metrics.settled.Add(integer(reply[1]))
 	return nil
 }
 

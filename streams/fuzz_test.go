@@ -91,7 +91,7 @@ func FuzzNames(f *testing.F) {
 		if h, err := parseHold(name, value); err == nil && (h.Order <= 0 || h.Order.String() != name) {
 			t.Fatalf("hold %q of order %q was parsed as %+v", value, name, h)
 		}
-		partition, entry, err := l.letterID(name)
+		partition, entry, err := l.Queue().letterID(name)
 		if err == nil && (partition < 0 || partition >= 2 || !strings.HasSuffix(name, "-"+entry)) {
 			t.Fatalf("id %q was parsed as entry %q of partition %d", name, entry, partition)
 		}
@@ -134,7 +134,7 @@ func FuzzReserveArguments(f *testing.F) {
 			if code := integer(reply[0]); code != codeDone && code != codeRejected {
 				t.Fatalf("got code %d, want done or rejected", code)
 			}
-			numbers, err := fix.inventory.Counters(fix.ctx, []shop.SaleRef{s.Ref()})
+			numbers, err := fix.inventory.Stock().Counters(fix.ctx, []shop.SaleRef{s.Ref()})
 			if c := numbers[0]; err != nil || c.Stock < 0 || c.Stock+c.Held != 5 || c.Tickets > 2 {
 				t.Fatalf("P1: got %+v, %v, want stock + held = 5", c, err)
 			}

@@ -26,7 +26,7 @@ var (
 // most 256), without a timer. A queue and its goroutine exist only while a buy waits. Waiting buys hold no goroutine,
 // because waking thousands of them costs more than the calls (deploy/DECISIONS.md).
 type Gate struct {
-	inventory *Inventory
+	conn *connection
 
 	// Rejects reports whether the sale is sold out and the user certainly has no reservation in it; may be nil. The
 	// gate calls it before it sends a buy, because thousands of buys may be waiting when the last unit is sold.
@@ -42,8 +42,8 @@ type Gate struct {
 }
 
 // NewGate makes a gate. The caller must Close it.
-func NewGate(l *Inventory) *Gate {
-	g := &Gate{inventory: l, queues: make(map[shop.SaleRef]*saleQueue)}
+func NewGate(i *Inventory) *Gate {
+	g := &Gate{conn: i.connection, queues: make(map[shop.SaleRef]*saleQueue)}
 	g.ctx, g.stop = context.WithCancel(context.Background())
 	return g
 }
@@ -65,7 +65,7 @@ func (g *Gate) Reserve(b shop.Buy, until time.Time, callback func(shop.GateResul
 		callback(shop.GateResult{}, fmt.Errorf("%w: quantity %d", shop.ErrPermanent, b.Qty))
 		return
 	}
-	if _, err := g.inventory.keys(b.Sale.Partition); err != nil {
+	if _, err := g.conn.keys(b.Sale.Partition); err != nil {
 		callback(shop.GateResult{}, err)
 		return
 	}

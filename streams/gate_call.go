@@ -64,7 +64,7 @@ func (q *saleQueue) fillArguments() {
 	for i := range q.keys {
 		args = append(args, q.keys[i])
 	}
-	args = append(args, &q.epoch, &q.gate.inventory.backlog, &q.saleID,
+	args = append(args, &q.epoch, &q.gate.conn.backlog, &q.saleID,
 		&q.seq, (*int64)(&q.last.user), (*int64)(&q.last.order))
 	for _, w := range q.group {
 		b := &w.buy
@@ -103,7 +103,7 @@ func (q *saleQueue) fillPasses() (required bool) {
 // whether the buys were accepted; the script recognises accepted buys (I6). Each call passes the highest seq and the
 // last order that this node has seen.
 func (q *saleQueue) callWithRetries() ([]any, error) {
-	m := q.gate.inventory.metrics
+	m := q.gate.conn.metrics
 	m.groupSize.Observe(float64(len(q.group)))
 	begin, pause := time.Now(), firstPause
 	for {
@@ -137,10 +137,10 @@ func (q *saleQueue) callOnce() ([]any, error) {
 func (q *saleQueue) send(ctx context.Context) ([]any, error) {
 	cmd := redis.NewCmd(ctx, q.args...)
 	cmd.SetFirstKeyPos(3)
-	if q.gate.inventory.replicas > 0 {
-		return q.gate.inventory.processReplicated(ctx, q.keys[0], cmd)
+	if q.gate.conn.replicas > 0 {
+		return q.gate.conn.processReplicated(ctx, q.keys[0], cmd)
 	}
-	_ = q.gate.inventory.client.Process(ctx, cmd) // the command keeps its error
+	_ = q.gate.conn.client.Process(ctx, cmd) // the command keeps its error
 	return cmd.Slice()
 }
 
@@ -168,7 +168,7 @@ func (q *saleQueue) resolve(w *waiter, d shop.GateResult, value any) {
 			return
 		}
 	}
-	q.gate.inventory.metrics.verdict(d.Verdict).Inc()
+	q.gate.conn.metrics.verdict(d.Verdict).Inc()
 	q.setResult(w, d, nil)
 }
 
@@ -187,8 +187,7 @@ func (q *saleQueue) startCooldown(w *waiter, d time.Duration) {
 
 // rejectGroup completes a group whose call was rejected as a whole.
 func (q *saleQueue) rejectGroup(code int64) {
-	l := q.gate.inventory
-	err := l.rejection(q.sale.Partition, code)
+	err := q.gate.conn.rejection(q.sale.Partition, code)
 	switch code {
 	case codeNotLoaded, codeRecovering, codeEpoch:
 		q.completeAll(shop.GateResult{Verdict: shop.Verdict(code)}, nil)
@@ -204,7 +203,7 @@ func (q *saleQueue) completeAll(d shop.GateResult, err error) {
 		result := d
 		if err == nil {
 			result.Order = w.buy.Order
-			q.gate.inventory.metrics.verdict(d.Verdict).Inc()
+			q.gate.conn.metrics.verdict(d.Verdict).Inc()
 		}
 		q.setResult(w, result, err)
 	}
@@ -256,8 +255,8 @@ var errTooFewReplicas = fmt.Errorf("%w: too few replicas confirmed the write", s
 // processReplicated makes a call on keys of one slot and succeeds only if enough replicas have the write. Otherwise the
 // outcome is unknown and the call is repeated with its WAIT (I6). Call and WAIT go to one server on one connection: in
 // a pipeline of the cluster client, a redirected call would lose its WAIT.
-func (l *Inventory) processReplicated(ctx context.Context, key string, call *redis.Cmd) ([]any, error) {
-	cluster, server := l.servers.cluster, l.client
+func (c *connection) processReplicated(ctx context.Context, key string, call *redis.Cmd) ([]any, error) {
+	cluster, server := c.servers.cluster, c.client
 	if cluster != nil {
 		primary, err := cluster.MasterForKey(ctx, key)
 		if err != nil {
@@ -268,7 +267,7 @@ func (l *Inventory) processReplicated(ctx context.Context, key string, call *red
 	var waitReply *redis.Cmd
 	_, _ = server.Pipelined(ctx, func(p redis.Pipeliner) error {
 		_ = p.Process(ctx, call)
-		waitReply = p.Do(ctx, "wait", l.replicas, replicaTimeout.Milliseconds())
+		waitReply = p.Do(ctx, "wait", c.replicas, replicaTimeout.Milliseconds())
 		return nil
 	})
 	reply, err := call.Slice()
@@ -281,7 +280,7 @@ func (l *Inventory) processReplicated(ctx context.Context, key string, call *red
 	switch n, err := waitReply.Int64(); {
 	case err != nil:
 		return nil, fmt.Errorf("wait for replicas: %w", err)
-	case n < int64(l.replicas):
+	case n < int64(c.replicas):
 		return nil, errTooFewReplicas
 	}
 	return reply, nil

@@ -40,7 +40,7 @@ var saleQueues = sync.Pool{New: func() any { return &saleQueue{wake: make(chan s
 func newSaleQueue(g *Gate, sale shop.SaleRef) *saleQueue {
 	q := saleQueues.Get().(*saleQueue)
 	q.gate, q.sale, q.saleID = g, sale, sale.ID.String()
-	q.part = &g.inventory.parts[sale.Partition]
+	q.part = &g.conn.parts[sale.Partition]
 	k := &q.part.keys
 	q.keys = [6]string{k.meta, k.orders, k.waiting, k.sale(sale.ID), k.buyers(sale.ID), k.open(sale.ID)}
 	return q

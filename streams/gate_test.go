@@ -95,7 +95,7 @@ func TestVerdictsFollowTheirPrecedence(t *testing.T) {
 			t.Fatalf("I7: a buy created %d keys of an absent sale (%v), want none", n, err)
 		}
 		unarmed := &shop.Sale{ID: newID(), Partition: 1, Limit: 1, Cap: 1, OpensAt: 1, ClosesAt: now.Add(time.Hour)}
-		f.must(f.inventory.Create(f.ctx, testEpoch, shop.SaleState{Sale: unarmed, Stock: 1}))
+		f.must(f.stock().Create(f.ctx, testEpoch, shop.SaleState{Sale: unarmed, Stock: 1}))
 		f.wantVerdict(g, buyOf(unarmed, 11, 1, "key-one-1"), shop.VerdictNotLoaded)
 	})
 }
@@ -318,7 +318,7 @@ func TestLostScriptsAreSentAgain(t *testing.T) {
 
 func (f *fixture) wantReturn(returns []shop.Return, want ...bool) {
 	f.t.Helper()
-	got, err := f.inventory.Return(f.ctx, returns)
+	got, err := f.stock().Return(f.ctx, returns)
 	f.must(err)
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		f.t.Fatalf("returned %v, want %v", got, want)

@@ -76,7 +76,7 @@ func TestUnitsAreSoldOnce(t *testing.T) {
 		s, g := f.openSale(10), f.gate(f.inventory)
 		one := f.wantVerdict(g, buyOf(s, 11, 2, "key-one-1"), shop.VerdictReserved).Order
 		two := f.wantVerdict(g, buyOf(s, 12, 1, "key-two-1"), shop.VerdictReserved).Order
-		f.wantMovedOnce(f.inventory.Sell, s, one, newID(), false)
+		f.wantMovedOnce(f.stock().Sell, s, one, newID(), false)
 		f.wantReturn([]shop.Return{
 			{Sale: s.Ref(), Order: one, Hold: 1, User: 11}, {Sale: s.Ref(), Order: two, Hold: 1, User: 12},
 		}, false, true)
@@ -98,9 +98,9 @@ func TestUnitsAreWithdrawnOnce(t *testing.T) {
 		s, g := f.openSale(10), f.gate(f.inventory)
 		one := f.wantVerdict(g, buyOf(s, 11, 2, "key-one-1"), shop.VerdictReserved).Order
 		two := f.wantVerdict(g, buyOf(s, 12, 1, "key-two-1"), shop.VerdictReserved).Order
-		_, err := f.inventory.Sell(f.ctx, []shop.SoldHold{{Sale: s.Ref(), Order: one, Hold: 1}})
+		_, err := f.stock().Sell(f.ctx, []shop.SoldHold{{Sale: s.Ref(), Order: one, Hold: 1}})
 		f.must(err)
-		f.wantMovedOnce(f.inventory.Withdraw, s, one, two, true) // the second order is paid, but not marked as sold yet
+		f.wantMovedOnce(f.stock().Withdraw, s, one, two, true) // the second order is paid, but not marked as sold yet
 		a := f.audit(s)
 		if a.Stock != 7 || a.Held != 0 || a.Sold != 0 || a.Withdrawn != 3 || a.Burnt != 0 || len(a.Holds) != 0 ||
 			a.Units[11] != 2 {
@@ -124,7 +124,7 @@ func TestConcurrentReturnsCountOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			done, err := f.inventory.Return(f.ctx, returns)
+			done, err := f.stock().Return(f.ctx, returns)
 			if err != nil {
 				t.Error(err)
 			}
@@ -151,7 +151,7 @@ func TestHoldTakesUnitsOnce(t *testing.T) {
 		hold := func(h shop.HoldRequest, want shop.Verdict) {
 			t.Helper()
 			h.Sale = s.Ref()
-			got, err := f.inventory.Hold(f.ctx, h)
+			got, err := f.stock().Hold(f.ctx, h)
 			f.must(err)
 			if got != want {
 				t.Fatalf("hold %+v: got verdict %d, want %d", h, got, want)
@@ -190,17 +190,17 @@ func TestCreateAndArmAreIdempotent(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(5)
 		f.wantVerdict(f.gate(f.inventory), buyOf(s, 11, 2, "key-one-1"), shop.VerdictReserved)
-		f.must(f.inventory.Create(f.ctx, testEpoch, shop.SaleState{Sale: s, Stock: 99}))
-		f.must(f.inventory.Arm(f.ctx, testEpoch, s.Ref()))
+		f.must(f.stock().Create(f.ctx, testEpoch, shop.SaleState{Sale: s, Stock: 99}))
+		f.must(f.stock().Arm(f.ctx, testEpoch, s.Ref()))
 		if a := f.audit(s); a.Stock != 3 || a.Initial != 5 {
 			t.Fatalf("created twice: %+v, want stock 3 and initial 5", a.Counters)
 		}
 		absent := shop.SaleRef{ID: newID(), Partition: 1}
-		if err := f.inventory.Arm(f.ctx, testEpoch, absent); !errors.Is(err, shop.ErrLost) {
+		if err := f.stock().Arm(f.ctx, testEpoch, absent); !errors.Is(err, shop.ErrLost) {
 			t.Fatalf("arm an absent sale: got %v, want ErrLost", err)
 		}
 		for _, err := range []error{
-			f.inventory.Create(f.ctx, testEpoch-1, shop.SaleState{Sale: s}), f.inventory.Arm(f.ctx, testEpoch-1,
+			f.stock().Create(f.ctx, testEpoch-1, shop.SaleState{Sale: s}), f.stock().Arm(f.ctx, testEpoch-1,
 				s.Ref()),
 		} {
 			if !errors.Is(err, shop.ErrStaleEpoch) {
@@ -209,15 +209,15 @@ func TestCreateAndArmAreIdempotent(t *testing.T) {
 		}
 		f.inventory.SetEpoch(1, testEpoch-1)
 		units := []shop.Return{{Sale: s.Ref(), Order: 1, Hold: 1}}
-		if _, err := f.inventory.Return(f.ctx, units); !errors.Is(err, shop.ErrStaleEpoch) {
+		if _, err := f.stock().Return(f.ctx, units); !errors.Is(err, shop.ErrStaleEpoch) {
 			t.Fatalf("return under an older epoch: got %v, want ErrStaleEpoch", err)
 		}
-		if _, err := f.inventory.Retire(f.ctx, s.Ref()); !errors.Is(err, shop.ErrStaleEpoch) {
+		if _, err := f.stock().Retire(f.ctx, s.Ref()); !errors.Is(err, shop.ErrStaleEpoch) {
 			t.Fatalf("retire under an older epoch: got %v, want ErrStaleEpoch", err)
 		}
 		f.must(f.client.Del(f.ctx, f.inventory.parts[1].keys.meta).Err())
 		for _, err := range []error{
-			f.inventory.Create(f.ctx, testEpoch, shop.SaleState{Sale: s}), f.inventory.Arm(f.ctx, testEpoch, s.Ref()),
+			f.stock().Create(f.ctx, testEpoch, shop.SaleState{Sale: s}), f.stock().Arm(f.ctx, testEpoch, s.Ref()),
 		} {
 			if !errors.Is(err, shop.ErrLost) {
 				t.Fatalf("no partition: %v, want ErrLost", err)
@@ -237,14 +237,14 @@ func TestCreateUpdatesAnUnarmedSale(t *testing.T) {
 		edited := *s
 		edited.Version, edited.Initial, edited.PriceFen = 2, 3, 200
 		for _, version := range []*shop.Sale{s, &edited, s} {
-			f.must(f.inventory.Create(f.ctx, testEpoch, shop.SaleState{Sale: version, Stock: version.Initial}))
+			f.must(f.stock().Create(f.ctx, testEpoch, shop.SaleState{Sale: version, Stock: version.Initial}))
 		}
 		if a := f.audit(s); a.Stock != 3 || a.Initial != 3 || a.Version != 2 {
 			t.Errorf("loaded with %+v, want stock 3, initial 3 and version 2", a.Counters)
 		}
-		f.must(f.inventory.Arm(f.ctx, testEpoch, s.Ref()))
+		f.must(f.stock().Arm(f.ctx, testEpoch, s.Ref()))
 		edited.Version, edited.Initial = 3, 99
-		f.must(f.inventory.Create(f.ctx, testEpoch, shop.SaleState{Sale: &edited, Stock: 99}))
+		f.must(f.stock().Create(f.ctx, testEpoch, shop.SaleState{Sale: &edited, Stock: 99}))
 		if a := f.audit(s); a.Stock != 3 || a.Version != 2 {
 			t.Errorf("Create changed an armed sale to %+v", a.Counters)
 		}
@@ -258,7 +258,7 @@ func TestSaleReportsCountersAndHolds(t *testing.T) {
 		f.wantVerdict(g, buyOf(s, 12, 2, "key-one-1"), shop.VerdictReserved)
 		f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), shop.VerdictReserved)
 		absent := shop.SaleRef{ID: newID(), Partition: 0}
-		got, err := f.inventory.Counters(f.ctx, []shop.SaleRef{absent, s.Ref()})
+		got, err := f.stock().Counters(f.ctx, []shop.SaleRef{absent, s.Ref()})
 		f.must(err)
 		want := []shop.Counters{
 			{Sale: absent.ID, Epoch: testEpoch},
@@ -267,7 +267,7 @@ func TestSaleReportsCountersAndHolds(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Fatal(diff)
 		}
-		holds, next, err := f.inventory.Holds(f.ctx, s.Ref(), 0)
+		holds, next, err := f.stock().Holds(f.ctx, s.Ref(), 0)
 		f.must(err)
 		if len(holds) != 2 || next != 0 {
 			t.Fatalf("holds %v, next %d, want 2 holds and next 0", holds, next)
@@ -280,18 +280,18 @@ func TestWatchersAreSummedOverNodes(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)
 	s := f.openSale(5)
-	f.must(f.inventory.SetWatching(f.ctx, "node-1", map[shop.SaleRef]int64{s.Ref(): 3}))
-	f.must(f.inventory.SetWatching(f.ctx, "node-2", map[shop.SaleRef]int64{s.Ref(): 4}))
+	f.must(f.stock().SetWatching(f.ctx, "node-1", map[shop.SaleRef]int64{s.Ref(): 3}))
+	f.must(f.stock().SetWatching(f.ctx, "node-2", map[shop.SaleRef]int64{s.Ref(): 4}))
 	f.must(f.client.HSet(f.ctx, f.inventory.parts[1].keys.watching(s.ID), "node-gone", "100:1790000").Err())
 	if c := f.counters(s); c.Watching != 7 {
 		t.Fatalf("watching %d, want 7", c.Watching)
 	}
-	read := f.inventory.viewers[s.Ref()].readAt
+	read := f.inventory.viewers.readings[s.Ref()].readAt
 	for after, want := range map[time.Duration]int{viewersInterval - 1: 0, viewersInterval: 1} {
-		if due := f.inventory.viewersDue([]shop.SaleRef{s.Ref()}, read.Add(after)); len(due) != want {
+		if due := f.inventory.viewers.due([]shop.SaleRef{s.Ref()}, read.Add(after)); len(due) != want {
 			t.Fatalf("%v after a reading %d are due, want %d", after, len(due), want)
 		}
-		f.inventory.viewers[s.Ref()] = viewersReading{count: 7, readAt: read}
+		f.inventory.viewers.readings[s.Ref()] = viewersReading{count: 7, readAt: read}
 	}
 }
 
@@ -302,7 +302,7 @@ func TestRetireNeedsASettledSale(t *testing.T) {
 		d := f.wantVerdict(f.gate(f.inventory), buyOf(s, 11, 1, "key-one-1"), shop.VerdictReserved)
 		retire := func(want bool) {
 			t.Helper()
-			got, err := f.inventory.Retire(f.ctx, s.Ref())
+			got, err := f.stock().Retire(f.ctx, s.Ref())
 			f.must(err)
 			if got != want {
 				t.Fatalf("retired %v, want %v", got, want)
@@ -348,7 +348,7 @@ func TestRestoreReplacesTheStateWithRows(t *testing.T) {
 			Database: claimed,
 		})
 		var remaining []shop.Entry
-		f.must(f.inventory.EachEntry(f.ctx, 1, func(e []shop.Entry) error {
+		f.must(f.recovery().EachEntry(f.ctx, 1, func(e []shop.Entry) error {
 			remaining = append(remaining, e...)
 			return nil
 		}))
@@ -371,7 +371,7 @@ func TestRestoreReplacesTheStateWithRows(t *testing.T) {
 		for i := range 1200 { // more than one call can carry
 			add(shop.ID(1000+i), 1, shop.Pending)
 		}
-		f.must(f.inventory.Restore(f.ctx, testEpoch+1, shop.SaleState{
+		f.must(f.recovery().Restore(f.ctx, testEpoch+1, shop.SaleState{
 			Sale: s, Stock: 2000 - 1204, Held: 1202, Sold: 1, Withdrawn: 1, Tickets: 1204, Orders: orders,
 		}))
 		f.open(testEpoch+1, 1204, true)
@@ -398,11 +398,11 @@ func TestRestoreReplacesTheStateWithRows(t *testing.T) {
 			t.Fatalf("got %+v, want ticket 1205", d)
 		}
 		f.wantReturn([]shop.Return{{Sale: s.Ref(), Order: pending, Hold: 1, User: 1}}, true)
-		if err := f.inventory.Restore(f.ctx, testEpoch+1, shop.SaleState{Sale: s}); err == nil {
+		if err := f.recovery().Restore(f.ctx, testEpoch+1, shop.SaleState{Sale: s}); err == nil {
 			t.Fatal("Restore succeeded in an open partition")
 		}
 		opening := shop.PartitionRecovery{Claim: testEpoch + 9, Lost: true, Database: database}
-		if err := f.inventory.Open(f.ctx, 1, opening, 0); err == nil {
+		if err := f.recovery().Open(f.ctx, 1, opening, 0); err == nil {
 			t.Fatal("Open succeeded in an open partition")
 		}
 	})
@@ -412,7 +412,7 @@ func TestRestoreReplacesTheStateWithRows(t *testing.T) {
 // history is confirmed.
 func (f *fixture) state(partition int) shop.PartitionState {
 	f.t.Helper()
-	s, err := f.inventory.State(f.ctx, partition)
+	s, err := f.recovery().State(f.ctx, partition)
 	f.must(err)
 	if s.Exists && s.History != s.Confirmed || s.Followed != "" {
 		f.t.Fatalf("got history %q, confirmed %q and followed %q, want a confirmed history", s.History, s.Confirmed, s.Followed)

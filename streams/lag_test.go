@@ -128,7 +128,7 @@ func TestWaitingCountsAreCorrectedAfterRemovalByHand(t *testing.T) {
 			}
 		}
 		wantWaiting("4", map[string]string{left.ID.String(): "4"})
-		reservations, err := f.inventory.Waiting(f.ctx, entries[6].User)
+		reservations, err := f.queue().Waiting(f.ctx, entries[6].User)
 		f.must(err)
 		if len(reservations) != 1 || reservations[0].Sale != left.ID {
 			t.Fatalf("got the waiting reservations %+v, want one of sale %s", reservations, left.ID)

@@ -67,6 +67,10 @@ func newFixture(t testing.TB, url string) *fixture {
 	return f
 }
 
+func (f *fixture) stock() Stock       { return f.inventory.Stock() }
+func (f *fixture) queue() Queue       { return f.inventory.Queue() }
+func (f *fixture) recovery() Recovery { return f.inventory.Recovery() }
+
 // node makes another inventory on the same data, like another process.
 func (f *fixture) node(client *redis.Client) *Inventory {
 	f.t.Helper()
@@ -84,7 +88,7 @@ var database = shop.DatabaseHistory{Server: "0a0b0c0d", Generation: 1, Beat: 5}
 // begin opens a partition at an epoch with an empty stream, as a recovery does after a complete loss of Redis.
 func begin(ctx context.Context, l *Inventory, partition int, epoch int64) error {
 	r := shop.PartitionRecovery{Claim: epoch, Lost: true, Database: database}
-	err := errors.Join(l.Close(ctx, partition, r, ""), l.Open(ctx, partition, r, 0))
+	err := errors.Join(l.Recovery().Close(ctx, partition, r, ""), l.Recovery().Open(ctx, partition, r, 0))
 	l.SetEpoch(partition, epoch)
 	return err
 }
@@ -92,26 +96,26 @@ func begin(ctx context.Context, l *Inventory, partition int, epoch int64) error 
 // close closes partition 1 for a recovery, with the current history.
 func (f *fixture) close(claim int64, lost bool) {
 	f.t.Helper()
-	s, err := f.inventory.State(f.ctx, 1)
+	s, err := f.recovery().State(f.ctx, 1)
 	f.must(err)
 	h := database
 	h.Generation = max(h.Generation, s.Database.Generation)
-	f.must(f.inventory.Close(f.ctx, 1, shop.PartitionRecovery{Claim: claim, Lost: lost, Database: h}, s.History))
+	f.must(f.recovery().Close(f.ctx, 1, shop.PartitionRecovery{Claim: claim, Lost: lost, Database: h}, s.History))
 }
 
 // open ends the recovery of partition 1 that has the claim.
 func (f *fixture) open(claim, seq int64, lost bool) {
 	f.t.Helper()
-	f.must(f.inventory.Open(f.ctx, 1, shop.PartitionRecovery{Claim: claim, Lost: lost, Database: database}, seq))
+	f.must(f.recovery().Open(f.ctx, 1, shop.PartitionRecovery{Claim: claim, Lost: lost, Database: database}, seq))
 	f.inventory.SetEpoch(1, claim)
 }
 
 // confirm confirms the history of the partition, as a node does that has found nothing missing.
 func (f *fixture) confirm(partition int) {
 	f.t.Helper()
-	s, err := f.inventory.State(f.ctx, partition)
+	s, err := f.recovery().State(f.ctx, partition)
 	f.must(err)
-	f.must(f.inventory.Confirm(f.ctx, partition, s))
+	f.must(f.recovery().Confirm(f.ctx, partition, s))
 }
 
 // dial makes a client with the program's options. change may modify them.
@@ -174,8 +178,8 @@ func (f *fixture) openSale(stock int64, change ...func(*shop.Sale)) *shop.Sale {
 	for _, c := range change {
 		c(s)
 	}
-	f.must(f.inventory.Create(f.ctx, testEpoch, shop.SaleState{Sale: s, Stock: stock}))
-	f.must(f.inventory.Arm(f.ctx, testEpoch, s.Ref()))
+	f.must(f.stock().Create(f.ctx, testEpoch, shop.SaleState{Sale: s, Stock: stock}))
+	f.must(f.stock().Arm(f.ctx, testEpoch, s.Ref()))
 	return s
 }
 
@@ -238,7 +242,7 @@ func (f *fixture) wantVerdict(g *Gate, b shop.Buy, want shop.Verdict) shop.GateR
 // audit reads the sale and checks the stock equation inside Redis (P1).
 func (f *fixture) audit(s *shop.Sale) shop.SaleAudit {
 	f.t.Helper()
-	a, err := f.inventory.Audit(f.ctx, s.Ref())
+	a, err := f.stock().Audit(f.ctx, s.Ref())
 	f.must(err)
 	if a.Initial+a.Added != a.Stock+a.Held+a.Sold+a.Withdrawn || a.Stock < 0 || a.Held < 0 {
 		f.t.Fatalf("P1: stock equation broken: %+v", a.Counters)

@@ -128,7 +128,7 @@ type StreamStats struct {
 
 // StreamCollector reads StreamStats at each scrape.
 type StreamCollector struct {
-	inventory *Inventory
+	conn      *connection
 	up        *prometheus.Desc
 	partition *prometheus.Desc
 	gauges    []*prometheus.Desc
@@ -138,13 +138,13 @@ type StreamCollector struct {
 const scrapeTimeout = 250 * time.Millisecond
 
 // NewStreamCollector makes a prometheus.Collector of the stream numbers.
-func NewStreamCollector(l *Inventory) *StreamCollector {
+func NewStreamCollector(i *Inventory) *StreamCollector {
 	gauge := func(name, help string) *prometheus.Desc {
 		return prometheus.NewDesc("stampede_"+name, help, []string{"partition"}, nil)
 	}
 	up := prometheus.NewDesc("stampede_streams_up", "1 if Redis replied to this scrape.", nil, nil)
 	partition := gauge("partition_up", "1 if the partition replied to this scrape; the partitions of a cluster can have different values.")
-	return &StreamCollector{inventory: l, up: up, partition: partition, gauges: []*prometheus.Desc{
+	return &StreamCollector{conn: i.connection, up: up, partition: partition, gauges: []*prometheus.Desc{
 		gauge("stream_lag", "Reservations not yet delivered to a consumer (XINFO lag)."),
 		gauge("stream_pending", "Reservations delivered and not settled (XINFO pending)."),
 		gauge("stream_waiting", "Reservations without a row: lag + pending."),
@@ -169,7 +169,7 @@ func (c *StreamCollector) Describe(ch chan<- *prometheus.Desc) {
 func (c *StreamCollector) Collect(ch chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout)
 	defer cancel()
-	stats, err := c.inventory.Stats(ctx)
+	stats, err := Queue{c.conn}.Stats(ctx)
 	if err != nil {
 		ch <- prometheus.MustNewConstMetric(c.up, prometheus.GaugeValue, 0)
 		return

@@ -193,7 +193,7 @@ func TestScriptsMatchTheModel(t *testing.T) {
 				h := someHold(rt)
 				burn := rapid.Bool().Draw(rt, "burn")
 				r := shop.Return{Sale: s.Ref(), Order: h.Order, Hold: h.Hold, User: h.User, Burn: burn}
-				got, err := f.inventory.Return(f.ctx, []shop.Return{r, r})
+				got, err := f.stock().Return(f.ctx, []shop.Return{r, r})
 				if want := m.returns(r); err != nil || got[0] != want || got[1] {
 					differ(rt, "I3: a return", "%+v: %v, want %v once, %v", r, got, want, err)
 				}
@@ -208,7 +208,7 @@ func TestScriptsMatchTheModel(t *testing.T) {
 				}
 				h := someHold(rt)
 				sold := shop.SoldHold{Sale: s.Ref(), Order: h.Order, Hold: h.Hold}
-				got, err := f.inventory.Sell(f.ctx, []shop.SoldHold{sold, sold})
+				got, err := f.stock().Sell(f.ctx, []shop.SoldHold{sold, sold})
 				if want := m.sell(sold); err != nil || got[0] != want || got[1] {
 					differ(rt, "I3: a sell", "%+v: %v, want %v once, %v", sold, got, want, err)
 				}
@@ -219,7 +219,7 @@ func TestScriptsMatchTheModel(t *testing.T) {
 				}
 				h := someHold(rt)
 				sold := shop.SoldHold{Sale: s.Ref(), Order: h.Order, Hold: h.Hold}
-				got, err := f.inventory.Withdraw(f.ctx, []shop.SoldHold{sold, sold})
+				got, err := f.stock().Withdraw(f.ctx, []shop.SoldHold{sold, sold})
 				if want := m.withdraw(sold); err != nil || got[0] != want || got[1] {
 					differ(rt, "I3: a withdraw", "%+v: %v, want %v once, %v", sold, got, want, err)
 				}
@@ -229,7 +229,7 @@ func TestScriptsMatchTheModel(t *testing.T) {
 					rt.Skip("nothing was ever reserved")
 				}
 				h := someHold(rt)
-				got, err := f.inventory.Hold(f.ctx, shop.HoldRequest{
+				got, err := f.stock().Hold(f.ctx, shop.HoldRequest{
 					Sale: s.Ref(), Order: h.Order, User: h.User, Hold: h.Hold, Qty: h.Qty,
 				})
 				if want := m.takeAgain(h); err != nil || got != want {
@@ -250,7 +250,7 @@ func differ(rt *rapid.T, what, format string, args ...any) {
 }
 
 func (m *model) compare(rt *rapid.T, f *fixture, s *shop.Sale) {
-	a, err := f.inventory.Audit(f.ctx, s.Ref())
+	a, err := f.stock().Audit(f.ctx, s.Ref())
 	if err != nil || a.Stock != m.stock || a.Held != m.held || a.Sold != m.sold || a.Burnt != m.burnt ||
 		a.Withdrawn != m.burnt+m.withdrawn || a.Tickets != m.tickets {
 		differ(rt, "P1: the counters",

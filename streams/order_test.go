@@ -68,11 +68,11 @@ func TestNoKeyOfASaleExpires(t *testing.T) {
 		c.pendingCursor = ""
 		f.must(c.runOnce(f.ctx))
 		f.wantReturn([]shop.Return{{Sale: s.Ref(), Order: made[1].Order, Hold: 1, User: 5001}}, true)
-		_, err := f.inventory.Hold(f.ctx, shop.HoldRequest{
+		_, err := f.stock().Hold(f.ctx, shop.HoldRequest{
 			Sale: s.Ref(), Order: made[1].Order, User: 5001, Hold: 2, Qty: 1,
 		})
 		f.must(err)
-		f.must(f.inventory.Schedule(f.ctx, 1, []shop.Deadline{{Order: made[2].Order, PayBy: f.now()}}))
+		f.must(f.queue().Schedule(f.ctx, 1, []shop.Deadline{{Order: made[2].Order, PayBy: f.now()}}))
 		k := &f.inventory.parts[1].keys
 		for _, key := range []string{
 			k.meta, k.orders, k.waiting, k.attempts, k.deadlines, k.sale(s.ID), k.buyers(s.ID), k.open(s.ID),

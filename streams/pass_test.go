@@ -60,14 +60,14 @@ func TestPassLeavesUnitsAndEntriesUnchanged(t *testing.T) {
 		two := f.wantVerdict(g, passed(buyOf(s, 11, 2, "key-with-pass"), 1000), shop.VerdictReserved).Order
 		three := f.wantVerdict(g, buyOf(s, 11, 1, "key-behind"), shop.VerdictReserved).Order
 		f.wantVerdict(g, passed(buyOf(s, 11, 1, "key-spent"), 1000), shop.VerdictPass)
-		waiting, err := f.inventory.Waiting(f.ctx, 11)
+		waiting, err := f.queue().Waiting(f.ctx, 11)
 		f.must(err)
 		if len(waiting) != 3 || waiting[0].Order != one || waiting[1].Order != two || waiting[2].Order != three {
 			t.Errorf("got waiting %+v, want the three orders", waiting)
 		}
 		f.wantReturn([]shop.Return{{Sale: s.Ref(), Order: two, User: 11, Hold: 1}}, true)
 		again := shop.HoldRequest{Sale: s.Ref(), Order: two, User: 11, Hold: 2, Qty: 2}
-		if v, err := f.inventory.Hold(f.ctx, again); err != nil || v != shop.VerdictReserved {
+		if v, err := f.stock().Hold(f.ctx, again); err != nil || v != shop.VerdictReserved {
 			t.Fatalf("hold: got verdict %d, %v, want reserved", v, err)
 		}
 		f.wantVerdict(g, passed(buyOf(s, 11, 1, "key-spent"), 1000), shop.VerdictPass)
@@ -128,7 +128,7 @@ func TestSpentPassStaysSpentAfterARecovery(t *testing.T) {
 			}
 		}
 		f.close(testEpoch+1, true)
-		f.must(f.inventory.Restore(f.ctx, testEpoch+1, shop.SaleState{
+		f.must(f.recovery().Restore(f.ctx, testEpoch+1, shop.SaleState{
 			Sale: s, Stock: 9, Held: 1, Tickets: 1, Orders: []shop.Order{row},
 		}))
 		f.open(testEpoch+1, 1, true)

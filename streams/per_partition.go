@@ -102,10 +102,10 @@ func (s *servers) endCall(server string, call *serverCall) {
 // PartitionsUnreachable. The function read must return new values, because a late value arrives after readPartitions
 // has returned.
 func readPartitions[T any](
-	ctx context.Context, l *Inventory, partitions []int, replyWait time.Duration,
+	ctx context.Context, c *connection, partitions []int, replyWait time.Duration,
 	read func(ctx context.Context, subset []int) (T, error),
 ) (values []T, err error) {
-	s := l.servers
+	s := c.servers
 	if s.cluster == nil {
 		value, err := read(ctx, partitions)
 		if err != nil && shop.UnreachableIn(err) == nil {

@@ -19,24 +19,24 @@ const publishChunk = 500
 // before the transaction that touched the rows began. ErrTooLate: asOf is more than PublishDeadline ago, nothing was
 // published, and the rows must be touched again (F2). After any other error the outcome is unknown: publish again.
 // Publish needs no epoch, because committed rows are always valid.
-func (l *Inventory) Publish(ctx context.Context, partition int, asOf shop.Millis, rows []*shop.Order) error {
-	k, err := l.keys(partition)
+func (s Sequences) Publish(ctx context.Context, partition int, asOf shop.Millis, rows []*shop.Order) error {
+	k, err := s.keys(partition)
 	if err != nil {
 		return err
 	}
 	calls := make([]call, 0, 1+len(rows)/publishChunk)
 	for chunk := range slices.Chunk(rows, publishChunk) {
 		calls = append(calls, call{[]string{k.meta}, []any{
-			int64(asOf), shop.PublishDeadline.Milliseconds(), shop.ChangesChannel(l.namespace, partition),
-			l.lines(chunk, nil),
+			int64(asOf), shop.PublishDeadline.Milliseconds(), shop.ChangesChannel(s.namespace, partition),
+			s.lines(chunk, nil),
 		}})
 	}
-	replies, err := publishScript.runAll(ctx, l.client, calls)
+	replies, err := publishScript.runAll(ctx, s.client, calls)
 	if err != nil {
 		return fmt.Errorf("publish %d changes of partition %d: %w", len(rows), partition, err)
 	}
 	for _, reply := range replies {
-		if err := l.rejection(partition, integer(reply[0])); err != nil {
+		if err := s.rejection(partition, integer(reply[0])); err != nil {
 			return fmt.Errorf("publish %d changes: %w", len(rows), err)
 		}
 	}
@@ -44,17 +44,17 @@ func (l *Inventory) Publish(ctx context.Context, partition int, asOf shop.Millis
 }
 
 // lines encodes the changes of a message. traces has the traces of the traced rows, by order.
-func (l *Inventory) lines(rows []*shop.Order, traces map[shop.ID]trace.SpanRef) []byte {
+func (c *connection) lines(rows []*shop.Order, traces map[shop.ID]trace.SpanRef) []byte {
 	if len(rows) == 0 {
 		return []byte{}
 	}
 	b := make([]byte, 0, len(rows)*lineLength)
 	for _, o := range rows {
 		if trace, traced := traces[o.ID]; traced {
-			b = shop.AppendTraced(b, o, l.frame(o), trace)
+			b = shop.AppendTraced(b, o, c.frame(o), trace)
 			continue
 		}
-		b = shop.AppendChange(b, o, l.frame(o))
+		b = shop.AppendChange(b, o, c.frame(o))
 	}
 	return b
 }
@@ -64,12 +64,12 @@ const lineLength = 480
 
 // SequenceEnds reads the ends of the sequences of all partitions, in their order. It fails if no partition replies. An
 // unreachable partition has Unreachable set.
-func (l *Inventory) SequenceEnds(ctx context.Context) ([]shop.SequenceEnd, error) {
-	ends := make([]shop.SequenceEnd, len(l.parts))
+func (s Sequences) SequenceEnds(ctx context.Context) ([]shop.SequenceEnd, error) {
+	ends := make([]shop.SequenceEnd, len(s.parts))
 	for p := range ends {
 		ends[p].Unreachable = true
 	}
-	groups, err := readPartitions(ctx, l, l.all(), readReplyWait, l.sequenceEndsOf)
+	groups, err := readPartitions(ctx, s.connection, s.all(), readReplyWait, s.sequenceEndsOf)
 	if err != nil && shop.UnreachableIn(err) == nil {
 		return nil, fmt.Errorf("read the sequence ends of %d partitions: %w", len(ends), err)
 	}
@@ -82,11 +82,11 @@ func (l *Inventory) SequenceEnds(ctx context.Context) ([]shop.SequenceEnd, error
 }
 
 // sequenceEndsOf reads the ends of some partitions in one pipeline.
-func (l *Inventory) sequenceEndsOf(ctx context.Context, partitions []int) (map[int]shop.SequenceEnd, error) {
+func (s Sequences) sequenceEndsOf(ctx context.Context, partitions []int) (map[int]shop.SequenceEnd, error) {
 	reads := make([]*redis.SliceCmd, len(partitions))
-	_, _ = l.client.Pipelined(ctx, func(pipe redis.Pipeliner) error { // each read keeps its error
+	_, _ = s.client.Pipelined(ctx, func(pipe redis.Pipeliner) error { // each read keeps its error
 		for i, p := range partitions {
-			reads[i] = pipe.HMGet(ctx, l.parts[p].keys.meta, "published", "epoch")
+			reads[i] = pipe.HMGet(ctx, s.parts[p].keys.meta, "published", "epoch")
 		}
 		return nil
 	})

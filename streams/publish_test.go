@@ -47,7 +47,7 @@ func (f *fixture) nextMessage(messages <-chan *redis.Message) (h received) {
 
 func (f *fixture) sequenceEnd() shop.SequenceEnd {
 	f.t.Helper()
-	ends, err := f.inventory.SequenceEnds(f.ctx)
+	ends, err := f.inventory.Sequences().SequenceEnds(f.ctx)
 	f.must(err)
 	return ends[1]
 }
@@ -65,8 +65,8 @@ func TestMessagesContainThePreviousNumber(t *testing.T) {
 				ID: shop.ID(i + 1), User: shop.ID(100 + i), Sale: 9, Partition: 1, Rev: 2, State: shop.Paid,
 			}
 		}
-		f.must(f.inventory.Publish(f.ctx, 1, f.now(), rows[:1]))
-		f.must(f.inventory.Publish(f.ctx, 1, f.now(), rows))
+		f.must(f.inventory.Sequences().Publish(f.ctx, 1, f.now(), rows[:1]))
+		f.must(f.inventory.Sequences().Publish(f.ctx, 1, f.now(), rows))
 		for i, want := range []int{1, publishChunk, 1} {
 			m := f.nextMessage(messages)
 			if m.Before != int64(i) || m.Number != int64(i)+1 || len(m.changes) != want {
@@ -78,7 +78,7 @@ func TestMessagesContainThePreviousNumber(t *testing.T) {
 			t.Fatalf("got the end %+v, want 3", end)
 		}
 		f.close(testEpoch+1, true) // rows are valid in every state of Redis
-		f.must(f.inventory.Publish(f.ctx, 1, f.now(), rows[:1]))
+		f.must(f.inventory.Sequences().Publish(f.ctx, 1, f.now(), rows[:1]))
 		if m := f.nextMessage(messages); m.Number != 4 || m.changes[0].User != 100 {
 			t.Fatalf("while the partition is closed: got %+v, want message 4 to user 100", m)
 		}
@@ -98,10 +98,10 @@ func TestLateChangesAreNotPublished(t *testing.T) {
 		for name, asOf := range map[string]shop.Millis{
 			"past": f.now().Add(-shop.PublishDeadline - 50*time.Millisecond), "future": f.now().Add(time.Minute),
 		} {
-			if err := f.inventory.Publish(f.ctx, 1, asOf, row); !errors.Is(err, shop.ErrTooLate) {
+			if err := f.inventory.Sequences().Publish(f.ctx, 1, asOf, row); !errors.Is(err, shop.ErrTooLate) {
 				t.Errorf("%s: publish: got %v, want ErrTooLate", name, err)
 			}
-			err := f.inventory.Finish(f.ctx, 1, asOf, row, []*shop.Entry{&entries[0]})
+			err := f.queue().Finish(f.ctx, 1, asOf, row, []*shop.Entry{&entries[0]})
 			if !errors.Is(err, shop.ErrTooLate) {
 				t.Errorf("%s: finish: got %v, want ErrTooLate", name, err)
 			}
@@ -112,7 +112,7 @@ func TestLateChangesAreNotPublished(t *testing.T) {
 		if st := f.stats(); st.Pending != 1 || st.Deadlines != 0 {
 			t.Errorf("got %+v, want pending 1 and deadlines 0", st)
 		}
-		f.must(f.inventory.Finish(f.ctx, 1, f.now(), row, []*shop.Entry{&entries[0]}))
+		f.must(f.queue().Finish(f.ctx, 1, f.now(), row, []*shop.Entry{&entries[0]}))
 		if st := f.stats(); st.Pending != 0 || st.Deadlines != 1 || f.sequenceEnd().Last != 1 {
 			t.Errorf("in time: got %+v, want pending 0, deadlines 1 and last 1", st)
 		}
@@ -138,12 +138,12 @@ func TestFinishIsAtomic(t *testing.T) {
 		rows[2].State = shop.Refused
 		messages := f.subscribe()
 		f.inventory.SetEpoch(1, testEpoch-1)
-		if err := f.inventory.Finish(f.ctx, 1, f.now(), rows, entries); !errors.Is(err, shop.ErrStaleEpoch) {
+		if err := f.queue().Finish(f.ctx, 1, f.now(), rows, entries); !errors.Is(err, shop.ErrStaleEpoch) {
 			t.Fatalf("in another epoch: got %v, want ErrStaleEpoch", err)
 		}
 		f.inventory.SetEpoch(1, testEpoch)
 		for round := range 2 {
-			f.must(f.inventory.Finish(f.ctx, 1, f.now(), rows, entries))
+			f.must(f.queue().Finish(f.ctx, 1, f.now(), rows, entries))
 			m := f.nextMessage(messages)
 			if m.Number != int64(round)+1 || len(m.changes) != 3 || m.changes[1].User != read[1].User {
 				t.Fatalf("round %d: got the message %+v, want three changes", round, m)
@@ -173,7 +173,7 @@ func TestFinishWithoutMemoryDoesNothing(t *testing.T) {
 		{ID: read[0].Order, User: read[0].User, Partition: 1, State: shop.Pending, Rev: 1, PayBy: 1000},
 	}
 	f.must(f.client.ConfigSet(f.ctx, "maxmemory", "1").Err())
-	if err := f.inventory.Finish(f.ctx, 1, f.now(), row, []*shop.Entry{&read[0]}); !errors.Is(err, shop.ErrTransient) {
+	if err := f.queue().Finish(f.ctx, 1, f.now(), row, []*shop.Entry{&read[0]}); !errors.Is(err, shop.ErrTransient) {
 		t.Fatalf("with Redis out of memory: got %v, want ErrTransient", err)
 	}
 	f.must(f.client.ConfigSet(f.ctx, "maxmemory", "0").Err())
@@ -189,7 +189,7 @@ func TestDeliveryReturnsTheOldestOpenEntry(t *testing.T) {
 		s := f.openSale(10)
 		readDelivery := func() shop.Delivery {
 			t.Helper()
-			d, err := f.inventory.Delivery(f.ctx, 1)
+			d, err := f.queue().Delivery(f.ctx, 1)
 			f.must(err)
 			return d
 		}
@@ -214,7 +214,7 @@ func TestDeliveryReturnsTheOldestOpenEntry(t *testing.T) {
 			t.Fatalf("all acknowledged: got %+v, want no open entry", d)
 		}
 		f.close(testEpoch+1, true)
-		if _, err := f.inventory.Delivery(f.ctx, 1); !errors.Is(err, shop.ErrTransient) {
+		if _, err := f.queue().Delivery(f.ctx, 1); !errors.Is(err, shop.ErrTransient) {
 			t.Fatalf("while the partition is closed: got %v, want ErrTransient", err)
 		}
 	})

@@ -24,44 +24,45 @@ const (
 // Close closes the partition for a recovery. ErrStaleEpoch: another recovery has begun a later epoch, or has a later
 // claim. If Redis has lost no writes, history is the history in which Missing returned no order. ErrTransient: the
 // server has begun another history since that check.
-func (l *Inventory) Close(ctx context.Context, partition int, r shop.PartitionRecovery, history string) error {
-	_, err := l.run(ctx, closeScript, partition, metaKey, r.Claim, r.Lost, history, r.Database.Server,
-		r.Database.Generation)
+func (r Recovery) Close(ctx context.Context, partition int, recovery shop.PartitionRecovery, history string) error {
+	h := &recovery.Database
+	_, err := r.run(ctx, closeScript, partition, metaKey,
+		recovery.Claim, recovery.Lost, history, h.Server, h.Generation)
 	return err
 }
 
 // Open ends the recovery. It sets epoch, seq and the database history of the partition. Redis then accepts buys under
 // the new epoch.
-func (l *Inventory) Open(ctx context.Context, partition int, r shop.PartitionRecovery, seq int64) error {
+func (r Recovery) Open(ctx context.Context, partition int, recovery shop.PartitionRecovery, seq int64) error {
 	keys := func(k *partitionKeys) []string {
 		return []string{k.meta, k.orders, k.waiting, k.attempts, k.orders + ":before"}
 	}
-	h := &r.Database
-	_, err := l.run(ctx, openScript, partition, keys, r.Claim, seq, r.Lost, oldStreamLife.Milliseconds(), h.Server,
-		h.Generation, h.Beat, h.Lossless)
+	h := &recovery.Database
+	_, err := r.run(ctx, openScript, partition, keys, recovery.Claim, seq, recovery.Lost, oldStreamLife.Milliseconds(),
+		h.Server, h.Generation, h.Beat, h.Lossless)
 	if err != nil {
 		return err
 	}
-	l.beginEpoch(ctx, partition, r.Claim, seq)
+	r.beginEpoch(ctx, partition, recovery.Claim, seq)
 	return nil
 }
 
 // RecordDatabase records the progress of the database. ErrStaleEpoch: the partition has recorded another history of the
 // database.
-func (l *Inventory) RecordDatabase(ctx context.Context, partition int, h shop.DatabaseHistory) error {
-	_, err := l.run(ctx, noteScript, partition, metaKey, l.Epoch(partition), h.Server, h.Generation, h.Beat, h.Lossless)
+func (r Recovery) RecordDatabase(ctx context.Context, partition int, h shop.DatabaseHistory) error {
+	_, err := r.run(ctx, noteScript, partition, metaKey, r.Epoch(partition), h.Server, h.Generation, h.Beat, h.Lossless)
 	return err
 }
 
 // AcceptServer allows a replaced database server to be used again.
-func (l *Inventory) AcceptServer(ctx context.Context, partition int, server string) error {
-	s, err := l.State(ctx, partition)
+func (r Recovery) AcceptServer(ctx context.Context, partition int, server string) error {
+	s, err := r.State(ctx, partition)
 	if err != nil {
 		return err
 	}
 	remaining := slices.DeleteFunc(s.Database.Replaced, func(other string) bool { return other == server })
-	meta := l.parts[partition].keys.meta
-	_, err = l.client.TxPipelined(ctx, func(p redis.Pipeliner) error {
+	meta := r.parts[partition].keys.meta
+	_, err = r.client.TxPipelined(ctx, func(p redis.Pipeliner) error {
 		p.HSet(ctx, meta, "db_replaced", strings.Join(remaining, " "))
 		p.HDel(ctx, meta, "claim_server", "claim_generation")
 		return nil
@@ -74,12 +75,12 @@ func (l *Inventory) AcceptServer(ctx context.Context, partition int, server stri
 
 // EachEntry passes all entries that are still in the stream to the function `each`, in pages, oldest first. Settled
 // entries are included.
-func (l *Inventory) EachEntry(ctx context.Context, partition int, each func([]shop.Entry) error) error {
-	k, err := l.keys(partition)
+func (r Recovery) EachEntry(ctx context.Context, partition int, each func([]shop.Entry) error) error {
+	k, err := r.keys(partition)
 	if err != nil {
 		return err
 	}
-	return eachPage(ctx, l.client, k.orders, remainingPage, func(page []redis.XMessage) error {
+	return eachPage(ctx, r.client, k.orders, remainingPage, func(page []redis.XMessage) error {
 		entries := make([]shop.Entry, len(page))
 		for i, m := range page {
 			entries[i] = parseEntry(partition, m)
@@ -90,10 +91,10 @@ func (l *Inventory) EachEntry(ctx context.Context, partition int, each func([]sh
 
 // Evidence reads, for each order of one sale, its hold, its deadline, and whether the record of its buyer contains it.
 // The results are consistent only while the partition is closed. loaded is false if the sale is not in Redis.
-func (l *Inventory) Evidence(
+func (r Recovery) Evidence(
 	ctx context.Context, sale shop.SaleRef, orders []shop.Order,
 ) (found []shop.Evidence, loaded bool, err error) {
-	k, err := l.keys(sale.Partition)
+	k, err := r.keys(sale.Partition)
 	if err != nil || len(orders) == 0 {
 		return nil, err == nil, err
 	}
@@ -104,7 +105,7 @@ func (l *Inventory) Evidence(
 	var exists *redis.IntCmd
 	var holds, records *redis.SliceCmd
 	var deadlines *redis.FloatSliceCmd
-	_, err = l.client.TxPipelined(ctx, func(p redis.Pipeliner) error {
+	_, err = r.client.TxPipelined(ctx, func(p redis.Pipeliner) error {
 		exists = p.Exists(ctx, k.sale(sale.ID))
 		holds = p.HMGet(ctx, k.open(sale.ID), fields...)
 		records = p.HMGet(ctx, k.buyers(sale.ID), users...)
@@ -132,19 +133,19 @@ func (l *Inventory) Evidence(
 
 // Record reads the reservation of an order from its buyer's record, for an operator: user, key, hash, ticket and units.
 // It scans all buyers of the sale. ErrNoRow: no record contains the order.
-func (l *Inventory) Record(ctx context.Context, sale shop.SaleRef, order shop.ID) (shop.Entry, error) {
-	k, err := l.keys(sale.Partition)
+func (r Recovery) Record(ctx context.Context, sale shop.SaleRef, order shop.ID) (shop.Entry, error) {
+	k, err := r.keys(sale.Partition)
 	if err != nil {
 		return shop.Entry{}, err
 	}
-	hold, err := l.client.HGet(ctx, k.open(sale.ID), order.String()).Result()
+	hold, err := r.client.HGet(ctx, k.open(sale.ID), order.String()).Result()
 	if err != nil && !errors.Is(err, redis.Nil) {
 		return shop.Entry{}, fmt.Errorf("read the hold of order %s: %w", order, transient(err))
 	}
 	open, _ := parseHold(order.String(), hold)
 	for cursor, more := uint64(0), true; more; more = cursor != 0 {
 		var pairs []string
-		if pairs, cursor, err = l.client.HScan(ctx, k.buyers(sale.ID), cursor, "", buyersPage).Result(); err != nil {
+		if pairs, cursor, err = r.client.HScan(ctx, k.buyers(sale.ID), cursor, "", buyersPage).Result(); err != nil {
 			return shop.Entry{}, fmt.Errorf("read the buyers of sale %s: %w", sale.ID, transient(err))
 		}
 		for i := 0; i < len(pairs); i += 2 {
@@ -169,25 +170,25 @@ func (l *Inventory) Record(ctx context.Context, sale shop.SaleRef, order shop.ID
 
 // SetAside moves an entry that cannot become a row to the dead letters. Its hold is kept. It reports whether this call
 // moved it.
-func (l *Inventory) SetAside(ctx context.Context, claim int64, e *shop.Entry, reason string) (bool, error) {
+func (r Recovery) SetAside(ctx context.Context, claim int64, e *shop.Entry, reason string) (bool, error) {
 	keys := func(k *partitionKeys) []string {
 		return []string{k.meta, k.orders, k.waiting, k.dead, k.sale(e.Sale)}
 	}
-	reply, err := l.run(ctx, setAsideScript, e.Partition, keys, claim, e.StreamID, reason)
+	reply, err := r.run(ctx, setAsideScript, e.Partition, keys, claim, e.StreamID, reason)
 	return err == nil && integer(reply[1]) == 1, err
 }
 
 // SetStuck sets the reason why a sale must not sell; "" allows the sale to sell.
-func (l *Inventory) SetStuck(ctx context.Context, claim int64, sale shop.SaleRef, reason string) error {
-	_, err := l.run(ctx, setStuckScript, sale.Partition, saleKeys(sale.ID), claim, reason)
+func (r Recovery) SetStuck(ctx context.Context, claim int64, sale shop.SaleRef, reason string) error {
+	_, err := r.run(ctx, setStuckScript, sale.Partition, saleKeys(sale.ID), claim, reason)
 	return err
 }
 
 // Restore replaces one sale with the given state, in the recovery with this claim.
-func (l *Inventory) Restore(ctx context.Context, claim int64, s shop.SaleState) error {
+func (r Recovery) Restore(ctx context.Context, claim int64, s shop.SaleState) error {
 	part := func(name string, args []any) error {
 		args = append([]any{claim, name}, args...)
-		if _, err := l.run(ctx, restoreScript, s.Sale.Partition, saleKeys(s.Sale.ID), args...); err != nil {
+		if _, err := r.run(ctx, restoreScript, s.Sale.Partition, saleKeys(s.Sale.ID), args...); err != nil {
 			return fmt.Errorf("restore sale %s, part %s: %w", s.Sale.ID, name, err)
 		}
 		return nil

@@ -16,7 +16,7 @@ import (
 // remainingEntries returns the entries that are still in the stream of partition 1.
 func (f *fixture) remainingEntries() (entries []shop.Entry) {
 	f.t.Helper()
-	f.must(f.inventory.EachEntry(f.ctx, 1, func(page []shop.Entry) error {
+	f.must(f.recovery().EachEntry(f.ctx, 1, func(page []shop.Entry) error {
 		entries = append(entries, page...)
 		return nil
 	}))
@@ -38,10 +38,10 @@ func TestLaterRecoveryTakesOver(t *testing.T) {
 		}
 		wantSteps := func(claim int64, want error) {
 			t.Helper()
-			_, aside := f.inventory.SetAside(f.ctx, claim, &entry, "recovery")
+			_, aside := f.recovery().SetAside(f.ctx, claim, &entry, "recovery")
 			for i, err := range []error{
-				f.inventory.Restore(f.ctx, claim, state(4)), f.inventory.SetStuck(f.ctx, claim, s.Ref(), "stuck"), aside,
-				f.inventory.Open(f.ctx, 1, shop.PartitionRecovery{Claim: claim, Lost: true, Database: database}, 0),
+				f.recovery().Restore(f.ctx, claim, state(4)), f.recovery().SetStuck(f.ctx, claim, s.Ref(), "stuck"), aside,
+				f.recovery().Open(f.ctx, 1, shop.PartitionRecovery{Claim: claim, Lost: true, Database: database}, 0),
 			} {
 				if !errors.Is(err, want) {
 					t.Errorf("step %d of claim %d: got %v, want %v", i, claim, err, want)
@@ -50,10 +50,10 @@ func TestLaterRecoveryTakesOver(t *testing.T) {
 		}
 		f.close(testEpoch+1, true)
 		f.close(testEpoch+2, true)
-		f.must(f.inventory.Restore(f.ctx, testEpoch+2, state(5)))
+		f.must(f.recovery().Restore(f.ctx, testEpoch+2, state(5)))
 		wantCloseRejected := func() {
 			t.Helper()
-			err := f.inventory.Close(f.ctx, 1, shop.PartitionRecovery{
+			err := f.recovery().Close(f.ctx, 1, shop.PartitionRecovery{
 				Claim: testEpoch + 1, Lost: true, Database: database,
 			}, "")
 			if !errors.Is(err, shop.ErrStaleEpoch) {
@@ -85,20 +85,20 @@ func TestClosedPartitionKeepsItsState(t *testing.T) {
 		f.wantVerdict(g, firstBuy, shop.VerdictRecovering)
 		f.wantVerdict(g, buyOf(s, 13, 1, "key-new-1"), shop.VerdictRecovering)
 		hold := shop.HoldRequest{Sale: s.Ref(), Order: order, User: 11, Hold: 2, Qty: 1}
-		if v, err := f.inventory.Hold(f.ctx, hold); v != shop.VerdictRecovering || err != nil {
+		if v, err := f.stock().Hold(f.ctx, hold); v != shop.VerdictRecovering || err != nil {
 			t.Errorf("hold: got verdict %d, %v, want recovering", v, err)
 		}
 		sold := []shop.SoldHold{{Sale: s.Ref(), Order: order, Hold: 1}}
-		_, returned := f.inventory.Return(f.ctx, []shop.Return{{Sale: s.Ref(), Order: order, Hold: 1, User: 11}})
-		_, sell := f.inventory.Sell(f.ctx, sold)
-		_, withdraw := f.inventory.Withdraw(f.ctx, sold)
-		_, retire := f.inventory.Retire(f.ctx, s.Ref())
+		_, returned := f.stock().Return(f.ctx, []shop.Return{{Sale: s.Ref(), Order: order, Hold: 1, User: 11}})
+		_, sell := f.stock().Sell(f.ctx, sold)
+		_, withdraw := f.stock().Withdraw(f.ctx, sold)
+		_, retire := f.stock().Retire(f.ctx, s.Ref())
 		for name, err := range map[string]error{
 			"return": returned, "sell": sell, "withdraw": withdraw, "retire": retire,
-			"finish": f.inventory.Finish(f.ctx, 1, 0, nil, []*shop.Entry{&entries[0]}),
+			"finish": f.queue().Finish(f.ctx, 1, 0, nil, []*shop.Entry{&entries[0]}),
 			"end":    c.moveToDeadLetters(f.ctx, testEpoch, entries[0], shop.ErrPermanent, 5),
-			"terms":  f.inventory.SetTerms(f.ctx, &shop.Sale{ID: s.ID, Partition: 1, Version: 99}),
-			"note":   f.inventory.RecordDatabase(f.ctx, 1, database),
+			"terms":  f.stock().SetTerms(f.ctx, &shop.Sale{ID: s.ID, Partition: 1, Version: 99}),
+			"note":   f.recovery().RecordDatabase(f.ctx, 1, database),
 		} {
 			if !errors.Is(err, shop.ErrTransient) {
 				t.Errorf("%s: %v, want ErrTransient", name, err)
@@ -129,13 +129,13 @@ func TestEntrySetAsideIsSettledOnceAndKeepsItsHold(t *testing.T) {
 		setAside := []int{0, 1, 3} // settled, pending, not delivered
 		for _, want := range []bool{true, false} {
 			for _, i := range setAside {
-				now, err := f.inventory.SetAside(f.ctx, testEpoch+1, &entries[i], "recovery")
+				now, err := f.recovery().SetAside(f.ctx, testEpoch+1, &entries[i], "recovery")
 				if err != nil || now != want {
 					t.Errorf("entry %d: %v, %v; want %v", i, now, err, want)
 				}
 			}
 		}
-		letters, err := f.inventory.DeadLetters(f.ctx)
+		letters, err := f.queue().DeadLetters(f.ctx)
 		f.must(err)
 		if len(letters) != len(setAside) {
 			t.Fatalf("%d dead letters, want %d", len(letters), len(setAside))
@@ -162,7 +162,7 @@ func TestEntrySetAsideIsSettledOnceAndKeepsItsHold(t *testing.T) {
 		f.settle(rest...)
 		wantSettled(4, 0)
 		for _, e := range entries {
-			if left, err := f.inventory.Waiting(f.ctx, e.User); err != nil || len(left) != 0 {
+			if left, err := f.queue().Waiting(f.ctx, e.User); err != nil || len(left) != 0 {
 				t.Errorf("user %s: got the waiting reservations %+v, %v, want none", e.User, left, err)
 			}
 		}
@@ -184,7 +184,7 @@ func TestEntrySetAsideWithoutGroupIsSettled(t *testing.T) {
 		f.reserveMany(s, 1)
 		f.must(f.client.XGroupDestroy(f.ctx, f.inventory.parts[1].keys.orders, group).Err())
 		f.close(testEpoch+1, false)
-		now, err := f.inventory.SetAside(f.ctx, testEpoch+1, &f.remainingEntries()[0], "recovery")
+		now, err := f.recovery().SetAside(f.ctx, testEpoch+1, &f.remainingEntries()[0], "recovery")
 		if c := f.counters(s); err != nil || !now || c.Done != 1 {
 			t.Errorf("set aside %v, %v; %d done, want 1", now, err, c.Done)
 		}
@@ -234,13 +234,13 @@ func TestOpenRecordsTheDatabase(t *testing.T) {
 			h := shop.DatabaseHistory{Server: c.server, Generation: int64(i) + 2, Beat: 7, Lossless: i%2 == 0}
 			claim := int64(testEpoch + 1 + i)
 			f.close(claim, false)
-			f.must(f.inventory.Open(f.ctx, 1, shop.PartitionRecovery{Claim: claim, Database: h}, 0))
+			f.must(f.recovery().Open(f.ctx, 1, shop.PartitionRecovery{Claim: claim, Database: h}, 0))
 			f.inventory.SetEpoch(1, claim)
 			f.wantDatabase(h, c.replaced)
-			f.must(f.inventory.Open(f.ctx, 1, shop.PartitionRecovery{Claim: claim}, 0)) // repeated after a lost reply
+			f.must(f.recovery().Open(f.ctx, 1, shop.PartitionRecovery{Claim: claim}, 0)) // repeated after a lost reply
 			f.wantDatabase(h, c.replaced)
 		}
-		f.must(f.inventory.AcceptServer(f.ctx, 1, "bbbb0002"))
+		f.must(f.recovery().AcceptServer(f.ctx, 1, "bbbb0002"))
 		if got := f.state(1).Database.Replaced; !slices.Equal(got, []string{database.Server}) {
 			t.Errorf("replaced servers after Accept: got %v, want %s", got, database.Server)
 		}
@@ -263,20 +263,20 @@ func (f *fixture) wantDatabase(h shop.DatabaseHistory, replaced string) {
 func TestRecordedBeatNeverDecreases(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		h := shop.DatabaseHistory{Server: database.Server, Generation: 1, Beat: 9, Lossless: true}
-		f.must(f.inventory.RecordDatabase(f.ctx, 1, h))
-		f.must(f.inventory.RecordDatabase(f.ctx, 1, database)) // a late call
+		f.must(f.recovery().RecordDatabase(f.ctx, 1, h))
+		f.must(f.recovery().RecordDatabase(f.ctx, 1, database)) // a late call
 		f.wantDatabase(h, "")
 		for _, other := range []shop.DatabaseHistory{
 			{Server: "bbbb0002", Generation: 1, Beat: 99}, {Server: h.Server, Generation: 2, Beat: 99},
 		} {
-			if err := f.inventory.RecordDatabase(f.ctx, 1, other); !errors.Is(err, shop.ErrStaleEpoch) {
+			if err := f.recovery().RecordDatabase(f.ctx, 1, other); !errors.Is(err, shop.ErrStaleEpoch) {
 				t.Errorf("note of %+v: %v, want ErrStaleEpoch", other, err)
 			}
 		}
 		f.wantDatabase(h, "")
 		// A partition that an earlier version of the program opened has no record.
 		f.must(f.client.HDel(f.ctx, f.inventory.parts[1].keys.meta, "db_server", "db_generation", "db_beat").Err())
-		f.must(f.inventory.RecordDatabase(f.ctx, 1, database))
+		f.must(f.recovery().RecordDatabase(f.ctx, 1, database))
 		f.wantDatabase(database, "")
 	})
 }
@@ -290,18 +290,18 @@ func TestRecordRebuildsTheEntryOfAnOrder(t *testing.T) {
 		f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), shop.VerdictReserved)
 		b := buyOf(s, 11, 2, "key-one-2")
 		f.wantVerdict(g, b, shop.VerdictReserved)
-		f.must(f.inventory.Schedule(f.ctx, 1, []shop.Deadline{{Order: b.Order, PayBy: 5000}}))
+		f.must(f.queue().Schedule(f.ctx, 1, []shop.Deadline{{Order: b.Order, PayBy: 5000}}))
 		want := shop.Entry{
 			Order: b.Order, Sale: s.ID, Partition: 1, User: 11, Hash: b.Hash, Ticket: 5, Key: b.Key, Hold: 1, Qty: 2,
 		}
 		orders := []shop.Order{{ID: b.Order, User: 11}, {ID: newID(), User: 11}}
 		wantRecord := func(want shop.Entry, evidence ...shop.Evidence) {
 			t.Helper()
-			got, err := f.inventory.Record(f.ctx, s.Ref(), b.Order)
+			got, err := f.recovery().Record(f.ctx, s.Ref(), b.Order)
 			if diff := cmp.Diff(want, got); err != nil || diff != "" {
 				t.Errorf("record: %v (-want +got):\n%s", err, diff)
 			}
-			found, loaded, err := f.inventory.Evidence(f.ctx, s.Ref(), orders)
+			found, loaded, err := f.recovery().Evidence(f.ctx, s.Ref(), orders)
 			if diff := cmp.Diff(evidence, found); err != nil || !loaded || diff != "" {
 				t.Errorf("evidence: loaded %v, %v (-want +got):\n%s", loaded, err, diff)
 			}
@@ -311,11 +311,11 @@ func TestRecordRebuildsTheEntryOfAnOrder(t *testing.T) {
 		f.wantReturn([]shop.Return{{Sale: s.Ref(), Order: b.Order, Hold: 1, User: 11}}, true)
 		want.Qty = 1 // the record does not contain the quantity; without a hold, Record returns 1
 		wantRecord(want, shop.Evidence{InRecord: true, DueAt: 5000}, shop.Evidence{})
-		if _, err := f.inventory.Record(f.ctx, s.Ref(), newID()); !errors.Is(err, shop.ErrNoRow) {
+		if _, err := f.recovery().Record(f.ctx, s.Ref(), newID()); !errors.Is(err, shop.ErrNoRow) {
 			t.Errorf("record of an unknown order: got %v, want ErrNoRow", err)
 		}
 		absent := shop.SaleRef{ID: newID(), Partition: 1}
-		if _, loaded, err := f.inventory.Evidence(f.ctx, absent, orders); loaded || err != nil {
+		if _, loaded, err := f.recovery().Evidence(f.ctx, absent, orders); loaded || err != nil {
 			t.Errorf("evidence of an absent sale: got loaded %v, %v, want false", loaded, err)
 		}
 	})
@@ -329,9 +329,9 @@ func TestStuckSalePausesOnlyNewBuys(t *testing.T) {
 		setStuck := func(claim int64, reason string) {
 			t.Helper()
 			f.close(claim, false)
-			f.must(f.inventory.SetStuck(f.ctx, claim, s.Ref(), reason))
+			f.must(f.recovery().SetStuck(f.ctx, claim, s.Ref(), reason))
 			absent := shop.SaleRef{ID: newID(), Partition: 1}
-			if err := f.inventory.SetStuck(f.ctx, claim, absent, reason); !errors.Is(err, shop.ErrLost) {
+			if err := f.recovery().SetStuck(f.ctx, claim, absent, reason); !errors.Is(err, shop.ErrLost) {
 				t.Errorf("set an absent sale stuck: got %v, want ErrLost", err)
 			}
 			f.open(claim, 1, false)

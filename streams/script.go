@@ -123,16 +123,16 @@ func (s *script) run(ctx context.Context, client redis.UniversalClient, keys []s
 }
 
 // run calls a script on keys of a partition. A code that rejects the whole call becomes an error.
-func (l *Inventory) run(
+func (c *connection) run(
 	ctx context.Context, s *script, partition int, keys func(k *partitionKeys) []string, args ...any,
 ) ([]any, error) {
-	k, err := l.keys(partition)
+	k, err := c.keys(partition)
 	if err != nil {
 		return nil, err
 	}
-	reply, err := s.run(ctx, l.client, keys(k), args...)
+	reply, err := s.run(ctx, c.client, keys(k), args...)
 	if err == nil {
-		err = l.rejection(partition, integer(reply[0]))
+		err = c.rejection(partition, integer(reply[0]))
 	}
 	return reply, err
 }

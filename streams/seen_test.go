@@ -64,7 +64,7 @@ func TestNodeWithLaterOrdersIsRejected(t *testing.T) {
 	if st := f.state(1); st.Seq != 5 || st.Seen != 4 {
 		t.Errorf("state %+v, want seq 5 and seen 4", st)
 	}
-	lost, err := f.inventory.Missing(f.ctx, 1, testEpoch, nil)
+	lost, err := f.recovery().Missing(f.ctx, 1, testEpoch, nil)
 	if err != nil || len(lost) != 1 || lost[0].User != 103 {
 		t.Errorf("missing is %+v, %v; want the order of user 103", lost, err)
 	}
@@ -116,7 +116,7 @@ func TestMissingChecksLastOrders(t *testing.T) {
 		newNode := f.node(f.client)
 		missing := func(l *Inventory, want int, rows ...shop.LastOrder) {
 			t.Helper()
-			if lost, err := l.Missing(f.ctx, 1, testEpoch, rows); err != nil || len(lost) != want {
+			if lost, err := l.Recovery().Missing(f.ctx, 1, testEpoch, rows); err != nil || len(lost) != want {
 				t.Fatalf("missing are %+v, %v; want %d", lost, err, want)
 			}
 		}
@@ -142,7 +142,7 @@ func TestNewHistoryNeedsConfirmation(t *testing.T) {
 	f := newFixture(t, proxy.URL)
 	s, g, other := f.openSale(50), f.gate(f.inventory), f.gate(f.node(f.client))
 	f.wantVerdict(g, buyOf(s, 100, 1, "key-one-1"), shop.VerdictReserved)
-	first, err := f.inventory.State(f.ctx, 1)
+	first, err := f.recovery().State(f.ctx, 1)
 	f.must(err)
 	if len(first.History) != 40 || first.Confirmed != first.History || first.Followed != "" {
 		t.Fatalf("got state %+v, want a confirmed history", first)
@@ -152,15 +152,15 @@ func TestNewHistoryNeedsConfirmation(t *testing.T) {
 	kit.Eventually(t, testTimeout, func() (bool, string) { return f.reachable() })
 	f.wantVerdict(g, buyOf(s, 101, 1, "key-two-1"), shop.VerdictRecovering)
 	f.wantVerdict(other, buyOf(s, 101, 1, "key-two-1"), shop.VerdictRecovering)
-	again, err := f.inventory.State(f.ctx, 1)
+	again, err := f.recovery().State(f.ctx, 1)
 	f.must(err)
 	if again.History == first.History || again.Confirmed != first.History || again.Followed != "" {
 		t.Fatalf("after a restart: got state %+v, want another history than %+v", again, first)
 	}
-	if err := f.inventory.Confirm(f.ctx, 1, first); err == nil {
+	if err := f.recovery().Confirm(f.ctx, 1, first); err == nil {
 		t.Fatal("Confirm accepted a check of another history")
 	}
-	f.must(f.inventory.Confirm(f.ctx, 1, again))
+	f.must(f.recovery().Confirm(f.ctx, 1, again))
 	f.wantVerdict(g, buyOf(s, 101, 1, "key-two-1"), shop.VerdictReserved)
 	f.wantVerdict(other, buyOf(s, 102, 1, "key-three"), shop.VerdictReserved)
 
@@ -172,7 +172,7 @@ func TestNewHistoryNeedsConfirmation(t *testing.T) {
 	proxy.Redirect(replica.URL)
 	kit.Eventually(t, testTimeout, func() (bool, string) { return f.reachable() })
 	f.wantVerdict(g, buyOf(s, 103, 1, "key-four1"), shop.VerdictRecovering)
-	promoted, err := f.inventory.State(f.ctx, 1)
+	promoted, err := f.recovery().State(f.ctx, 1)
 	f.must(err)
 	if promoted.Confirmed != again.History || promoted.Followed == "" || promoted.History == again.History {
 		t.Fatalf("promoted replica: got state %+v, want to follow %+v", promoted, again)
@@ -188,7 +188,7 @@ func TestRecoveryRestartsOnAnotherHistory(t *testing.T) {
 	t.Parallel()
 	server := kit.StartRedis(t, kit.RedisOptions{Durable: true})
 	f := newFixture(t, server.URL)
-	before, err := f.inventory.State(f.ctx, 1)
+	before, err := f.recovery().State(f.ctx, 1)
 	f.must(err)
 	restart := func() {
 		server.Kill()
@@ -197,16 +197,16 @@ func TestRecoveryRestartsOnAnotherHistory(t *testing.T) {
 	}
 	restart()
 	recovery := shop.PartitionRecovery{Claim: testEpoch + 1, Database: database}
-	err = f.inventory.Close(f.ctx, 1, recovery, before.History)
+	err = f.recovery().Close(f.ctx, 1, recovery, before.History)
 	if !errors.Is(err, shop.ErrTransient) {
 		t.Fatalf("close on a server that was restarted since the check: got %v, want ErrTransient", err)
 	}
-	if s, err := f.inventory.State(f.ctx, 1); err != nil || s.Recovering || s.Confirmed != before.History {
+	if s, err := f.recovery().State(f.ctx, 1); err != nil || s.Recovering || s.Confirmed != before.History {
 		t.Fatalf("got state %+v, %v; want the earlier confirmation", s, err)
 	}
 	f.close(testEpoch+1, false)
 	restart()
-	if err := f.inventory.Open(f.ctx, 1, recovery, 0); !errors.Is(err, shop.ErrTransient) {
+	if err := f.recovery().Open(f.ctx, 1, recovery, 0); !errors.Is(err, shop.ErrTransient) {
 		t.Fatalf("open on a server that was restarted since the close: got %v, want ErrTransient", err)
 	}
 	f.close(testEpoch+1, true)

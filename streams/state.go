@@ -14,14 +14,14 @@ import (
 
 // State reads the state of the partition from Redis. Exists is false if the stream of an open partition is absent,
 // because confirmed reservations are lost.
-func (l *Inventory) State(ctx context.Context, partition int) (shop.PartitionState, error) {
-	k, err := l.keys(partition)
+func (r Recovery) State(ctx context.Context, partition int) (shop.PartitionState, error) {
+	k, err := r.keys(partition)
 	if err != nil {
 		return shop.PartitionState{}, err
 	}
 	// Read the recorded seq first. The reply must include every buy up to this seq; later buys may be absent.
-	epoch, seq := l.parts[partition].accepted.highest()
-	reply, err := stateScript.run(ctx, l.client, []string{k.meta, k.orders})
+	epoch, seq := r.parts[partition].accepted.highest()
+	reply, err := stateScript.run(ctx, r.client, []string{k.meta, k.orders})
 	if err != nil {
 		return shop.PartitionState{}, fmt.Errorf("read the state of partition %d: %w", partition, err)
 	}
@@ -40,7 +40,7 @@ func (l *Inventory) State(ctx context.Context, partition int) (shop.PartitionSta
 	}
 	if state == stateOpen {
 		if began, ok := strings.CutPrefix(text(reply[3]), strconv.FormatInt(s.Epoch, 10)+":"); ok {
-			l.beginEpoch(ctx, partition, s.Epoch, number(began))
+			r.beginEpoch(ctx, partition, s.Epoch, number(began))
 		}
 	}
 	if epoch == s.Epoch {
@@ -51,12 +51,12 @@ func (l *Inventory) State(ctx context.Context, partition int) (shop.PartitionSta
 
 // beginEpoch switches to an epoch that began after the given seq. It logs and counts the lost reservations of the
 // previous epoch.
-func (l *Inventory) beginEpoch(ctx context.Context, partition int, epoch, at int64) {
-	lost := l.parts[partition].accepted.begin(epoch, at)
+func (r Recovery) beginEpoch(ctx context.Context, partition int, epoch, at int64) {
+	lost := r.parts[partition].accepted.begin(epoch, at)
 	if lost == 0 {
 		return
 	}
-	l.metrics.lostReservations.Add(float64(lost))
+	r.metrics.lostReservations.Add(float64(lost))
 	slog.ErrorContext(ctx, "Redis lost accepted reservations that had no row",
 		"partition", partition, "at_least", lost, "epoch", epoch)
 }
@@ -64,14 +64,14 @@ func (l *Inventory) beginEpoch(ctx context.Context, partition int, epoch, at int
 // Missing checks the given orders, and the last order of each sale that this node has seen accepted in the epoch. It
 // returns the orders that Redis does not have. An accepted order stays in its buyer's record while its sale exists.
 // Orders of absent sales are skipped. If no order is missing, Missing records the newest entry of the stream as seen.
-func (l *Inventory) Missing(
+func (r Recovery) Missing(
 	ctx context.Context, partition int, epoch int64, rows []shop.LastOrder,
 ) ([]shop.LastOrder, error) {
-	k, err := l.keys(partition)
+	k, err := r.keys(partition)
 	if err != nil {
 		return nil, err
 	}
-	recorded := &l.parts[partition].accepted
+	recorded := &r.parts[partition].accepted
 	all := append(recorded.lastOrders(epoch, partition), rows...)
 	keys, args := make([]string, 1, 1+2*len(all)), make([]any, 0, 2*len(all))
 	keys[0] = k.orders
@@ -79,12 +79,12 @@ func (l *Inventory) Missing(
 		keys = append(keys, k.sale(o.Sale.ID), k.buyers(o.Sale.ID))
 		args = append(args, o.User.String(), o.Order.String())
 	}
-	reply, err := missingScript.run(ctx, l.client, keys, args...)
+	reply, err := missingScript.run(ctx, r.client, keys, args...)
 	if err != nil {
 		return nil, fmt.Errorf("look for %d orders of partition %d: %w", len(all), partition, err)
 	}
 	if code := integer(reply[0]); code != codeDone {
-		return nil, fmt.Errorf("look for %d orders: %w", len(all), l.rejection(partition, code))
+		return nil, fmt.Errorf("look for %d orders: %w", len(all), r.rejection(partition, code))
 	}
 	var missing []shop.LastOrder
 	for i, o := range all {
@@ -121,7 +121,7 @@ func fieldsOf(pairs []any) map[string]any {
 
 // Confirm opens the partition for sales on the server that State reported. Call it only after Missing has returned no
 // order. ErrTransient: the server or the partition has changed since; check again.
-func (l *Inventory) Confirm(ctx context.Context, partition int, s shop.PartitionState) error {
-	_, err := l.run(ctx, confirmScript, partition, metaKey, s.Epoch, s.Confirmed, s.History)
+func (r Recovery) Confirm(ctx context.Context, partition int, s shop.PartitionState) error {
+	_, err := r.run(ctx, confirmScript, partition, metaKey, s.Epoch, s.Confirmed, s.History)
 	return err
 }

@@ -16,17 +16,17 @@ const probeLife = time.Second
 // Stats reads the numbers of all partitions' streams, and tries a write in each: Redis may serve reads while it rejects
 // writes (MISCONF, OOM, a replica). Unreachable partitions have
 // Unreachable set.
-func (l *Inventory) Stats(ctx context.Context) ([]StreamStats, error) {
-	now, err := l.Now(ctx)
+func (q Queue) Stats(ctx context.Context) ([]StreamStats, error) {
+	now, err := q.Now(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read stream numbers: %w", err)
 	}
-	read := func(ctx context.Context, some []int) ([]StreamStats, error) { return l.statsOf(ctx, some, now) }
-	groups, err := readPartitions(ctx, l, l.all(), readReplyWait, read)
+	read := func(ctx context.Context, some []int) ([]StreamStats, error) { return q.statsOf(ctx, some, now) }
+	groups, err := readPartitions(ctx, q.connection, q.all(), readReplyWait, read)
 	if err != nil && shop.UnreachableIn(err) == nil {
 		return nil, fmt.Errorf("read stream numbers: %w", err)
 	}
-	stats := make([]StreamStats, len(l.parts))
+	stats := make([]StreamStats, len(q.parts))
 	for p := range stats {
 		stats[p] = StreamStats{Partition: p, Unreachable: true}
 	}
@@ -39,8 +39,8 @@ func (l *Inventory) Stats(ctx context.Context) ([]StreamStats, error) {
 }
 
 // all lists all partitions.
-func (l *Inventory) all() []int {
-	all := make([]int, len(l.parts))
+func (c *connection) all() []int {
+	all := make([]int, len(c.parts))
 	for p := range all {
 		all[p] = p
 	}
@@ -48,7 +48,7 @@ func (l *Inventory) all() []int {
 }
 
 // statsOf reads the numbers of some partitions in one pipeline.
-func (l *Inventory) statsOf(ctx context.Context, partitions []int, now shop.Millis) ([]StreamStats, error) {
+func (q Queue) statsOf(ctx context.Context, partitions []int, now shop.Millis) ([]StreamStats, error) {
 	type reads struct {
 		groups    *redis.XInfoGroupsCmd
 		pending   *redis.XPendingCmd
@@ -59,9 +59,9 @@ func (l *Inventory) statsOf(ctx context.Context, partitions []int, now shop.Mill
 		deadlines *redis.IntCmd
 	}
 	cmds := make([]reads, len(partitions))
-	_, _ = l.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+	_, _ = q.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for i, p := range partitions {
-			k := &l.parts[p].keys
+			k := &q.parts[p].keys
 			cmds[i] = reads{
 				groups: pipe.XInfoGroups(ctx, k.orders), pending: pipe.XPending(ctx, k.orders, group),
 				meta:   pipe.HMGet(ctx, k.meta, "waiting", "closed_at"),
@@ -109,7 +109,7 @@ func (l *Inventory) statsOf(ctx context.Context, partitions []int, now shop.Mill
 	if len(stats) == 0 {
 		return nil, partialError(failed, true)
 	}
-	if err := l.setOldestUnread(ctx, stats, unread, now); err != nil {
+	if err := q.setOldestUnread(ctx, stats, unread, now); err != nil {
 		return nil, err
 	}
 	return stats, partialError(failed, false)
@@ -117,7 +117,7 @@ func (l *Inventory) statsOf(ctx context.Context, partitions []int, now shop.Mill
 
 // setOldestUnread sets Oldest for streams without pending entries: the age of the first entry after the last delivered
 // one.
-func (l *Inventory) setOldestUnread(
+func (q Queue) setOldestUnread(
 	ctx context.Context, stats []StreamStats, unread map[int]string, now shop.Millis,
 ) error {
 	next := make(map[int]*redis.XMessageSliceCmd, len(unread))
@@ -129,9 +129,9 @@ func (l *Inventory) setOldestUnread(
 	if len(next) == 0 {
 		return nil
 	}
-	_, err := l.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+	_, err := q.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for p := range next {
-			next[p] = pipe.XRangeN(ctx, l.parts[p].keys.orders, "("+unread[p], "+", 1)
+			next[p] = pipe.XRangeN(ctx, q.parts[p].keys.orders, "("+unread[p], "+", 1)
 		}
 		return nil
 	})
@@ -154,12 +154,12 @@ func age(now shop.Millis, entry string) time.Duration {
 
 // Delivery returns the progress of a partition's consumers, at one instant. It fails while a new history of Redis is
 // not confirmed.
-func (l *Inventory) Delivery(ctx context.Context, partition int) (shop.Delivery, error) {
-	k, err := l.keys(partition)
+func (q Queue) Delivery(ctx context.Context, partition int) (shop.Delivery, error) {
+	k, err := q.keys(partition)
 	if err != nil {
 		return shop.Delivery{}, err
 	}
-	reply, err := deliveryScript.run(ctx, l.client, []string{k.meta, k.orders})
+	reply, err := deliveryScript.run(ctx, q.client, []string{k.meta, k.orders})
 	if err != nil {
 		return shop.Delivery{}, fmt.Errorf("read the consumers of partition %d: %w", partition, err)
 	}

@@ -33,14 +33,14 @@ func counters(sale shop.ID, values []any) shop.Counters {
 // Counters reads the numbers of the sales, in the given order. With the error PartitionsUnreachable, the results of
 // sales in the unreachable partitions have only the sale id. Each partition's epoch is read before the numbers of its
 // sales, in one pipeline per server. Watching is read at most once a second per sale.
-func (l *Inventory) Counters(ctx context.Context, sales []shop.SaleRef) ([]shop.Counters, error) {
+func (s Stock) Counters(ctx context.Context, sales []shop.SaleRef) ([]shop.Counters, error) {
 	if len(sales) == 0 {
 		return nil, nil
 	}
 	at := make(map[int][]int) // partition → indexes of its sales
 	var partitions []int
 	for i, sale := range sales {
-		if _, err := l.keys(sale.Partition); err != nil {
+		if _, err := s.keys(sale.Partition); err != nil {
 			return nil, err
 		}
 		if at[sale.Partition] == nil {
@@ -52,7 +52,7 @@ func (l *Inventory) Counters(ctx context.Context, sales []shop.SaleRef) ([]shop.
 		at       []int
 		counters []shop.Counters
 	}
-	parts, err := readPartitions(ctx, l, partitions, tickReplyWait, func(
+	parts, err := readPartitions(ctx, s.connection, partitions, tickReplyWait, func(
 		ctx context.Context, subset []int,
 	) (p part, err error) {
 		var refs []shop.SaleRef
@@ -61,7 +61,7 @@ func (l *Inventory) Counters(ctx context.Context, sales []shop.SaleRef) ([]shop.
 				p.at, refs = append(p.at, i), append(refs, sales[i])
 			}
 		}
-		p.counters, err = l.countersOf(ctx, refs)
+		p.counters, err = s.countersOf(ctx, refs)
 		return p, err
 	})
 	if err != nil {
@@ -83,23 +83,23 @@ func (l *Inventory) Counters(ctx context.Context, sales []shop.SaleRef) ([]shop.
 }
 
 // countersOf reads the counters of the sales in one pipeline.
-func (l *Inventory) countersOf(ctx context.Context, sales []shop.SaleRef) ([]shop.Counters, error) {
+func (s Stock) countersOf(ctx context.Context, sales []shop.SaleRef) ([]shop.Counters, error) {
 	cmds := make([]*redis.SliceCmd, len(sales))
-	epochs := make(map[int]*redis.SliceCmd, min(len(sales), len(l.parts)))
-	_, err := l.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+	epochs := make(map[int]*redis.SliceCmd, min(len(sales), len(s.parts)))
+	_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i, sale := range sales {
 			if epochs[sale.Partition] == nil {
-				epochs[sale.Partition] = p.HMGet(ctx, l.parts[sale.Partition].keys.meta, "epoch")
+				epochs[sale.Partition] = p.HMGet(ctx, s.parts[sale.Partition].keys.meta, "epoch")
 			}
-			cmds[i] = p.HMGet(ctx, l.parts[sale.Partition].keys.sale(sale.ID), counterFields...)
+			cmds[i] = p.HMGet(ctx, s.parts[sale.Partition].keys.sale(sale.ID), counterFields...)
 		}
 		return nil
 	})
-	failed := l.failedReads(sales, cmds, epochs, err)
+	failed := s.failedReads(sales, cmds, epochs, err)
 	if len(failed) == len(epochs) {
 		return nil, partialError(failed, true)
 	}
-	l.readWatching(ctx, sales)
+	s.readWatching(ctx, sales)
 	result := make([]shop.Counters, len(sales))
 	for i, sale := range sales {
 		result[i].Sale = sale.ID
@@ -108,13 +108,13 @@ func (l *Inventory) countersOf(ctx context.Context, sales []shop.SaleRef) ([]sho
 		}
 		result[i] = counters(sale.ID, cmds[i].Val())
 		result[i].Epoch = number(text(epochs[sale.Partition].Val()[0]))
-		result[i].Watching = l.watching(sale)
+		result[i].Watching = s.viewers.of(sale)
 	}
 	return result, partialError(failed, false)
 }
 
 // failedReads returns the partitions with failed reads. err is the error of the pipeline.
-func (l *Inventory) failedReads(
+func (s Stock) failedReads(
 	sales []shop.SaleRef, cmds []*redis.SliceCmd, epochs map[int]*redis.SliceCmd, err error,
 ) map[int]error {
 	if err == nil {
@@ -133,13 +133,13 @@ func (l *Inventory) failedReads(
 var markFields = append(append([]string{}, counterFields...), "burnt", "moves")
 
 // HoldsMark reads the numbers of a sale and the fields that change with each of its holds, at one instant.
-func (l *Inventory) HoldsMark(ctx context.Context, sale shop.SaleRef) (shop.HoldsMark, error) {
-	k, err := l.keys(sale.Partition)
+func (s Stock) HoldsMark(ctx context.Context, sale shop.SaleRef) (shop.HoldsMark, error) {
+	k, err := s.keys(sale.Partition)
 	if err != nil {
 		return shop.HoldsMark{}, err
 	}
-	epoch := l.Epoch(sale.Partition)
-	values, err := l.client.HMGet(ctx, k.sale(sale.ID), markFields...).Result()
+	epoch := s.Epoch(sale.Partition)
+	values, err := s.client.HMGet(ctx, k.sale(sale.ID), markFields...).Result()
 	if err != nil {
 		return shop.HoldsMark{}, fmt.Errorf("read the numbers of sale %s: %w", sale.ID, transient(err))
 	}
@@ -153,8 +153,8 @@ func (l *Inventory) HoldsMark(ctx context.Context, sale shop.SaleRef) (shop.Hold
 
 // Correct sets the counters of a sale to the sums of its holds. It returns false and changes nothing if a hold has
 // changed since the mark. ErrPermanent: the figures violate the stock equation.
-func (l *Inventory) Correct(ctx context.Context, sale shop.SaleRef, c shop.Correction) (bool, error) {
-	reply, err := l.run(ctx, correctScript, sale.Partition, saleKeys(sale.ID), c.At.Epoch, c.At.Tickets,
+func (s Stock) Correct(ctx context.Context, sale shop.SaleRef, c shop.Correction) (bool, error) {
+	reply, err := s.run(ctx, correctScript, sale.Partition, saleKeys(sale.ID), c.At.Epoch, c.At.Tickets,
 		c.At.HoldChanges,
 		c.At.Withdrawn, c.Held, c.Sold, c.Stock, returnCooldown.Milliseconds())
 	if err != nil {

@@ -23,14 +23,14 @@ func TestCorrectNeedsAnUnchangedMark(t *testing.T) {
 		right := shop.Correction{At: mark, Held: 3, Stock: 1}
 		correct := func(c shop.Correction, want bool) {
 			t.Helper()
-			if did, err := f.inventory.Correct(f.ctx, s.Ref(), c); err != nil || did != want {
+			if did, err := f.stock().Correct(f.ctx, s.Ref(), c); err != nil || did != want {
 				t.Fatalf("got corrected %v, want %v, %v", did, want, err)
 			}
 		}
 		for what, invalid := range map[string]shop.Correction{
 			"a wrong sum": {At: mark, Held: 3}, "a negative stock": {At: mark, Held: 5, Stock: -1},
 		} {
-			if _, err := f.inventory.Correct(f.ctx, s.Ref(), invalid); !errors.Is(err, shop.ErrPermanent) {
+			if _, err := f.stock().Correct(f.ctx, s.Ref(), invalid); !errors.Is(err, shop.ErrPermanent) {
 				t.Errorf("%s: got %v, want ErrPermanent", what, err)
 			}
 		}
@@ -38,7 +38,7 @@ func TestCorrectNeedsAnUnchangedMark(t *testing.T) {
 		hold := shop.SoldHold{Sale: s.Ref(), Order: last.Order, Hold: 1}
 		for what, move := range map[string]func() error{
 			"a sale": func() error {
-				_, err := f.inventory.Sell(f.ctx, []shop.SoldHold{hold})
+				_, err := f.stock().Sell(f.ctx, []shop.SoldHold{hold})
 				return err
 			},
 			"a reservation under way": func() error { return f.client.HIncrBy(f.ctx, key, "tickets", 1).Err() },
@@ -63,10 +63,10 @@ func TestCorrectNeedsAnUnchangedMark(t *testing.T) {
 		}
 		stale := right
 		stale.At.Epoch--
-		if _, err := f.inventory.Correct(f.ctx, s.Ref(), stale); !errors.Is(err, shop.ErrStaleEpoch) {
+		if _, err := f.stock().Correct(f.ctx, s.Ref(), stale); !errors.Is(err, shop.ErrStaleEpoch) {
 			t.Errorf("another epoch: got %v, want ErrStaleEpoch", err)
 		}
-		if did, err := f.inventory.Correct(f.ctx, shop.SaleRef{ID: 1, Partition: 1}, right); did ||
+		if did, err := f.stock().Correct(f.ctx, shop.SaleRef{ID: 1, Partition: 1}, right); did ||
 			!errors.Is(err, shop.ErrLost) {
 			t.Errorf("an absent sale: got %v, %v, want ErrLost", did, err)
 		}
@@ -79,7 +79,7 @@ func TestEveryHoldChangeChangesTheMark(t *testing.T) {
 		s, g := f.openSale(10, func(s *shop.Sale) { s.Limit = 9 }), f.gate(f.inventory)
 		a, b := buyOf(s, 1, 1, "key-00001"), buyOf(s, 1, 1, "key-00002")
 		hold := func(no int64) error {
-			_, err := f.inventory.Hold(
+			_, err := f.stock().Hold(
 				f.ctx, shop.HoldRequest{Sale: s.Ref(), Order: a.Order, User: 1, Hold: no, Qty: 1},
 			)
 			return err
@@ -92,16 +92,16 @@ func TestEveryHoldChangeChangesTheMark(t *testing.T) {
 			{"reserve again", func() error { f.wantVerdict(g, b, shop.VerdictReserved); return nil }},
 			{"take over", func() error { return hold(2) }},
 			{"return", func() error {
-				_, err := f.inventory.Return(f.ctx, []shop.Return{{Sale: s.Ref(), Order: a.Order, Hold: 2, User: 1}})
+				_, err := f.stock().Return(f.ctx, []shop.Return{{Sale: s.Ref(), Order: a.Order, Hold: 2, User: 1}})
 				return err
 			}},
 			{"hold", func() error { return hold(3) }},
 			{"sell", func() error {
-				_, err := f.inventory.Sell(f.ctx, []shop.SoldHold{{Sale: s.Ref(), Order: a.Order, Hold: 3}})
+				_, err := f.stock().Sell(f.ctx, []shop.SoldHold{{Sale: s.Ref(), Order: a.Order, Hold: 3}})
 				return err
 			}},
 			{"withdraw", func() error {
-				_, err := f.inventory.Withdraw(f.ctx, []shop.SoldHold{{Sale: s.Ref(), Order: a.Order, Hold: 3}})
+				_, err := f.stock().Withdraw(f.ctx, []shop.SoldHold{{Sale: s.Ref(), Order: a.Order, Hold: 3}})
 				return err
 			}},
 		} {
@@ -117,7 +117,7 @@ func TestEveryHoldChangeChangesTheMark(t *testing.T) {
 
 func (f *fixture) mark(s *shop.Sale) shop.HoldsMark {
 	f.t.Helper()
-	mark, err := f.inventory.HoldsMark(f.ctx, s.Ref())
+	mark, err := f.stock().HoldsMark(f.ctx, s.Ref())
 	f.must(err)
 	return mark
 }

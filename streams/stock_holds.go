@@ -14,46 +14,46 @@ const holdsChunk = 1000
 // Return gives units back to the stock and returns which holds changed. It does nothing for a hold that was returned
 // before, for sold units, and for a sale that is not in Redis. With the error PartitionsUnreachable, holds in the
 // unreachable partitions may be unchanged.
-func (l *Inventory) Return(ctx context.Context, returns []shop.Return) ([]bool, error) {
+func (s Stock) Return(ctx context.Context, returns []shop.Return) ([]bool, error) {
 	each := func(i int) (shop.SaleRef, []any) {
 		r := &returns[i]
 		return r.Sale, []any{int64(r.Order), r.Hold, int64(r.User), r.Burn}
 	}
-	done, err := l.runOnHolds(ctx, returnScript, len(returns), []any{returnCooldown.Milliseconds()}, each)
+	done, err := s.runOnHolds(ctx, returnScript, len(returns), []any{returnCooldown.Milliseconds()}, each)
 	return done, wrapped(err, "return units of %d orders", len(returns))
 }
 
 // Sell moves units from held to sold and returns which holds changed. It does nothing for a hold that was sold before,
 // and for a sale that is not in Redis. With the error PartitionsUnreachable, holds in the unreachable partitions may be
 // unchanged.
-func (l *Inventory) Sell(ctx context.Context, sold []shop.SoldHold) ([]bool, error) {
-	return l.runOnSoldHolds(ctx, sellScript, sold)
+func (s Stock) Sell(ctx context.Context, sold []shop.SoldHold) ([]bool, error) {
+	return s.runOnSoldHolds(ctx, sellScript, sold)
 }
 
 // Withdraw removes units of refunded orders from the sale permanently; they still count to the limit. Otherwise it is
 // like Sell.
-func (l *Inventory) Withdraw(ctx context.Context, sold []shop.SoldHold) ([]bool, error) {
-	return l.runOnSoldHolds(ctx, withdrawScript, sold)
+func (s Stock) Withdraw(ctx context.Context, sold []shop.SoldHold) ([]bool, error) {
+	return s.runOnSoldHolds(ctx, withdrawScript, sold)
 }
 
-func (l *Inventory) runOnSoldHolds(ctx context.Context, s *script, sold []shop.SoldHold) ([]bool, error) {
-	done, err := l.runOnHolds(ctx, s, len(sold), nil, func(i int) (shop.SaleRef, []any) {
+func (s Stock) runOnSoldHolds(ctx context.Context, lua *script, sold []shop.SoldHold) ([]bool, error) {
+	done, err := s.runOnHolds(ctx, lua, len(sold), nil, func(i int) (shop.SaleRef, []any) {
 		return sold[i].Sale, []any{int64(sold[i].Order), sold[i].Hold}
 	})
-	return done, wrapped(err, "%s units of %d orders", s.name, len(sold))
+	return done, wrapped(err, "%s units of %d orders", lua.name, len(sold))
 }
 
 // runOnHolds runs a script on n holds, one call per sale and holdsChunk holds, in one pipeline per server. head has the
 // common arguments after the epoch; each(i) returns the sale and the arguments of hold i. The result is true for each
 // hold for which the script returned 1. An unreachable partition affects only its own holds; the error names it.
-func (l *Inventory) runOnHolds(
-	ctx context.Context, s *script, n int, head []any, each func(i int) (shop.SaleRef, []any),
+func (s Stock) runOnHolds(
+	ctx context.Context, lua *script, n int, head []any, each func(i int) (shop.SaleRef, []any),
 ) ([]bool, error) {
 	bySale := make(map[shop.SaleRef][]int, 1)
 	var partitions []int
 	for i := range n {
 		sale, _ := each(i)
-		if _, err := l.keys(sale.Partition); err != nil {
+		if _, err := s.keys(sale.Partition); err != nil {
 			return nil, err
 		}
 		if !slices.Contains(partitions, sale.Partition) {
@@ -62,7 +62,7 @@ func (l *Inventory) runOnHolds(
 		bySale[sale] = append(bySale[sale], i)
 	}
 	type done struct{ at []int } // indexes for which the script returned 1
-	groups, err := readPartitions(ctx, l, partitions, serverCallTimeout, func(
+	groups, err := readPartitions(ctx, s.connection, partitions, serverCallTimeout, func(
 		ctx context.Context, subset []int,
 	) (d done, err error) {
 		var calls []call
@@ -71,10 +71,10 @@ func (l *Inventory) runOnHolds(
 			if !slices.Contains(subset, sale.Partition) {
 				continue
 			}
-			k := &l.parts[sale.Partition].keys
+			k := &s.parts[sale.Partition].keys
 			keys := []string{k.meta, k.sale(sale.ID), k.buyers(sale.ID), k.open(sale.ID)}
 			for chunk := range slices.Chunk(at, holdsChunk) {
-				args := append([]any{l.Epoch(sale.Partition)}, head...)
+				args := append([]any{s.Epoch(sale.Partition)}, head...)
 				for _, i := range chunk {
 					_, hold := each(i)
 					args = append(args, hold...)
@@ -82,7 +82,7 @@ func (l *Inventory) runOnHolds(
 				calls, chunks = append(calls, call{keys, args}), append(chunks, chunk)
 			}
 		}
-		replies, errs := s.runEach(ctx, l.client, calls)
+		replies, errs := lua.runEach(ctx, s.client, calls)
 		failed := make(map[int]error)
 		for c, reply := range replies {
 			sale, _ := each(chunks[c][0])
@@ -94,7 +94,7 @@ func (l *Inventory) runOnHolds(
 			if code == codeNotLoaded {
 				continue
 			}
-			if err := l.rejection(sale.Partition, code); err != nil {
+			if err := s.rejection(sale.Partition, code); err != nil {
 				failed[sale.Partition] = err
 				continue
 			}
@@ -118,14 +118,14 @@ func (l *Inventory) runOnHolds(
 // Hold takes units for an existing order. It returns VerdictReserved, VerdictRepeated (held under this number before),
 // VerdictOtherHash (a newer hold is open: this request is late), VerdictLimit, VerdictSoldOut, VerdictCooldown (still,
 // after maxCooldowns waits), VerdictNotLoaded or VerdictRecovering.
-func (l *Inventory) Hold(ctx context.Context, h shop.HoldRequest) (shop.Verdict, error) {
-	k, err := l.keys(h.Sale.Partition)
+func (s Stock) Hold(ctx context.Context, h shop.HoldRequest) (shop.Verdict, error) {
+	k, err := s.keys(h.Sale.Partition)
 	if err != nil {
 		return 0, err
 	}
 	keys := []string{k.meta, k.sale(h.Sale.ID), k.buyers(h.Sale.ID), k.open(h.Sale.ID)}
 	for cooldowns := 0; ; cooldowns++ {
-		reply, err := holdScript.run(ctx, l.client, keys, l.Epoch(h.Sale.Partition), int64(h.Order), int64(h.User),
+		reply, err := holdScript.run(ctx, s.client, keys, s.Epoch(h.Sale.Partition), int64(h.Order), int64(h.User),
 			h.Hold, h.Qty)
 		if err != nil {
 			return 0, err
@@ -135,7 +135,7 @@ func (l *Inventory) Hold(ctx context.Context, h shop.HoldRequest) (shop.Verdict,
 		case codeNotLoaded, codeRecovering:
 			return shop.Verdict(code), nil
 		default:
-			return 0, l.rejection(h.Sale.Partition, code)
+			return 0, s.rejection(h.Sale.Partition, code)
 		}
 		verdict := shop.Verdict(integer(reply[1]))
 		if verdict != shop.VerdictCooldown || cooldowns == maxCooldowns {

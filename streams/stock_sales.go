@@ -14,9 +14,9 @@ const holdsPage = 1000
 
 // Create writes a sale that was never loaded. The new sale is unarmed and has no orders. An existing sale does not
 // change (I7), unless it is unarmed and has an older version.
-func (l *Inventory) Create(ctx context.Context, epoch int64, s shop.SaleState) error {
-	args := append([]any{epoch, s.Sale.Version}, saleFields(s)...)
-	_, err := l.run(ctx, createScript, s.Sale.Partition, saleKeys(s.Sale.ID), args...)
+func (s Stock) Create(ctx context.Context, epoch int64, state shop.SaleState) error {
+	args := append([]any{epoch, state.Sale.Version}, saleFields(state)...)
+	_, err := s.run(ctx, createScript, state.Sale.Partition, saleKeys(state.Sale.ID), args...)
 	return err
 }
 
@@ -42,25 +42,25 @@ func saleFields(s shop.SaleState) []any {
 const outField = "out:"
 
 // Arm allows an existing sale to sell. ErrLost: it is not in Redis.
-func (l *Inventory) Arm(ctx context.Context, epoch int64, sale shop.SaleRef) error {
-	_, err := l.run(ctx, armScript, sale.Partition, saleKeys(sale.ID), epoch)
+func (s Stock) Arm(ctx context.Context, epoch int64, sale shop.SaleRef) error {
+	_, err := s.run(ctx, armScript, sale.Partition, saleKeys(sale.ID), epoch)
 	return err
 }
 
 // Retire deletes the keys of a closed sale; false: it is open, has holds or has unsettled tickets.
-func (l *Inventory) Retire(ctx context.Context, sale shop.SaleRef) (bool, error) {
+func (s Stock) Retire(ctx context.Context, sale shop.SaleRef) (bool, error) {
 	keys := func(k *partitionKeys) []string { return append(saleKeys(sale.ID)(k), k.watching(sale.ID)) }
-	reply, err := l.run(ctx, retireScript, sale.Partition, keys, l.Epoch(sale.Partition))
+	reply, err := s.run(ctx, retireScript, sale.Partition, keys, s.Epoch(sale.Partition))
 	return err == nil && integer(reply[0]) == codeDone, err
 }
 
 // Audit reads a sale's numbers, buyers and open holds at one instant.
-func (l *Inventory) Audit(ctx context.Context, sale shop.SaleRef) (shop.SaleAudit, error) {
-	k, err := l.keys(sale.Partition)
+func (s Stock) Audit(ctx context.Context, sale shop.SaleRef) (shop.SaleAudit, error) {
+	k, err := s.keys(sale.Partition)
 	if err != nil {
 		return shop.SaleAudit{}, err
 	}
-	reply, err := auditScript.run(ctx, l.client, []string{k.sale(sale.ID), k.buyers(sale.ID), k.open(sale.ID)})
+	reply, err := auditScript.run(ctx, s.client, []string{k.sale(sale.ID), k.buyers(sale.ID), k.open(sale.ID)})
 	if err != nil {
 		return shop.SaleAudit{}, err
 	}
@@ -97,12 +97,12 @@ func (l *Inventory) Audit(ctx context.Context, sale shop.SaleRef) (shop.SaleAudi
 }
 
 // Holds scans the open holds of a sale. The next cursor is 0 at the end.
-func (l *Inventory) Holds(ctx context.Context, sale shop.SaleRef, cursor uint64) ([]shop.OpenHold, uint64, error) {
-	k, err := l.keys(sale.Partition)
+func (s Stock) Holds(ctx context.Context, sale shop.SaleRef, cursor uint64) ([]shop.OpenHold, uint64, error) {
+	k, err := s.keys(sale.Partition)
 	if err != nil {
 		return nil, 0, err
 	}
-	pairs, next, err := l.client.HScan(ctx, k.open(sale.ID), cursor, "", holdsPage).Result()
+	pairs, next, err := s.client.HScan(ctx, k.open(sale.ID), cursor, "", holdsPage).Result()
 	if err != nil {
 		return nil, 0, fmt.Errorf("scan holds of sale %s: %w", sale.ID, transient(err))
 	}
@@ -136,22 +136,22 @@ func number(s string) int64 {
 
 // SetTerms sets price, limits, window, pause and added units, unless Redis has a newer version. ErrLost: the sale is
 // not in Redis.
-func (l *Inventory) SetTerms(ctx context.Context, s *shop.Sale) error {
-	_, err := l.run(ctx, termsScript, s.Partition, saleKeys(s.ID), l.Epoch(s.Partition),
-		s.Version, s.PriceFen, s.Limit, s.Cap,
-		int64(s.OpensAt), int64(s.ClosesAt), s.Paused, s.Added, returnCooldown.Milliseconds())
-	return wrapped(err, "set the terms of sale %s", s.ID)
+func (s Stock) SetTerms(ctx context.Context, sale *shop.Sale) error {
+	_, err := s.run(ctx, termsScript, sale.Partition, saleKeys(sale.ID), s.Epoch(sale.Partition),
+		sale.Version, sale.PriceFen, sale.Limit, sale.Cap,
+		int64(sale.OpensAt), int64(sale.ClosesAt), sale.Paused, sale.Added, returnCooldown.Milliseconds())
+	return wrapped(err, "set the terms of sale %s", sale.ID)
 }
 
 // Terms reads the current terms of a sale: those that SetTerms sets, and the initial units. ErrLost: it is not in
 // Redis.
-func (l *Inventory) Terms(ctx context.Context, sale shop.SaleRef) (shop.SaleTerms, error) {
+func (s Stock) Terms(ctx context.Context, sale shop.SaleRef) (shop.SaleTerms, error) {
 	terms := shop.SaleTerms{ID: sale.ID}
-	k, err := l.keys(sale.Partition)
+	k, err := s.keys(sale.Partition)
 	if err != nil {
 		return terms, err
 	}
-	values, err := l.client.HMGet(ctx, k.sale(sale.ID), "version", "price", "limit", "cap", "opens", "closes", "paused",
+	values, err := s.client.HMGet(ctx, k.sale(sale.ID), "version", "price", "limit", "cap", "opens", "closes", "paused",
 		"initial", "added").Result()
 	if err != nil {
 		return terms, fmt.Errorf("read the terms of sale %s: %w", sale.ID, transient(err))
@@ -168,14 +168,14 @@ func (l *Inventory) Terms(ctx context.Context, sale shop.SaleRef) (shop.SaleTerm
 
 // WithdrawUnits takes free units, at most the given number, once per operation. A repeated call returns the number
 // taken before. epoch is the epoch of that decision. ErrLost: the sale is not in Redis.
-func (l *Inventory) WithdrawUnits(
+func (s Stock) WithdrawUnits(
 	ctx context.Context, sale shop.SaleRef, operation, units int64,
 ) (taken, epoch int64, err error) {
-	if _, err := l.keys(sale.Partition); err != nil {
+	if _, err := s.keys(sale.Partition); err != nil {
 		return 0, 0, err
 	}
-	epoch = l.Epoch(sale.Partition) // read once: the script decides under the epoch that is returned
-	reply, err := l.run(ctx, takeOutScript, sale.Partition, saleKeys(sale.ID), epoch, operation, units)
+	epoch = s.Epoch(sale.Partition) // read once: the script decides under the epoch that is returned
+	reply, err := s.run(ctx, takeOutScript, sale.Partition, saleKeys(sale.ID), epoch, operation, units)
 	if err != nil {
 		return 0, 0, fmt.Errorf("take units out of sale %s: %w", sale.ID, err)
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -43,9 +42,11 @@ type Options struct {
 	Metrics *Metrics // may be nil
 }
 
-// Inventory is the state of the sales in Redis. Each flow declares an interface with the methods that it calls.
-// Recovery, gate, consumers and other background jobs use it, too. It is safe for concurrent use.
-type Inventory struct {
+// Inventory is the state of the sales in Redis, see inventory.go for its subjects. It is safe for concurrent use.
+type Inventory struct{ *connection }
+
+// connection is shared by the subjects of the inventory, the gate, the consumers and the background jobs.
+type connection struct {
 	client   redis.UniversalClient
 	blocking redis.UniversalClient
 	backlog  int64
@@ -60,8 +61,7 @@ type Inventory struct {
 
 	reads waitingReads
 
-	viewersMu sync.Mutex
-	viewers   map[shop.SaleRef]viewersReading
+	viewers viewerCounts
 }
 
 // partition is the state of one partition in this node.
@@ -79,46 +79,46 @@ func New(o Options) (*Inventory, error) {
 	if o.Partitions < 1 {
 		return nil, fmt.Errorf("streams: %d partitions, want at least 1", o.Partitions)
 	}
-	l := &Inventory{
+	c := &connection{
 		client: o.Client, blocking: cmp.Or(o.BlockingClient, o.Client), backlog: cmp.Or(o.Backlog, 50_000),
 		replicas: o.Replicas, onStale: o.OnStale, metrics: o.Metrics, parts: make([]partition, o.Partitions),
-		namespace: o.Namespace, frame: o.Frame, viewers: make(map[shop.SaleRef]viewersReading),
+		namespace: o.Namespace, frame: o.Frame, viewers: viewerCounts{readings: make(map[shop.SaleRef]viewersReading)},
 	}
-	if l.onStale == nil {
-		l.onStale = func(int) {}
+	if c.onStale == nil {
+		c.onStale = func(int) {}
 	}
-	if l.frame == nil {
-		l.frame = func(o *shop.Order) []byte { b, _ := json.Marshal(o); return b }
+	if c.frame == nil {
+		c.frame = func(o *shop.Order) []byte { b, _ := json.Marshal(o); return b }
 	}
-	if l.metrics == nil {
-		l.metrics = NewMetrics()
+	if c.metrics == nil {
+		c.metrics = NewMetrics()
 	}
 	for p, tag := range tagsOf(o.Partitions, IsCluster(o.Client)) {
-		l.parts[p].keys = keysOf(tag)
+		c.parts[p].keys = keysOf(tag)
 	}
-	l.servers = newServers(o.Client, l.parts)
-	return l, nil
+	c.servers = newServers(o.Client, c.parts)
+	return &Inventory{c}, nil
 }
 
 // Partitions returns the number of partitions.
-func (l *Inventory) Partitions() int { return len(l.parts) }
+func (c *connection) Partitions() int { return len(c.parts) }
 
 // SetEpoch sets the epoch that this node's scripts carry for the partition.
-func (l *Inventory) SetEpoch(partition int, epoch int64) { l.parts[partition].epoch.Store(epoch) }
+func (c *connection) SetEpoch(partition int, epoch int64) { c.parts[partition].epoch.Store(epoch) }
 
 // Epoch returns the epoch set by SetEpoch; 0: not set yet.
-func (l *Inventory) Epoch(partition int) int64 { return l.parts[partition].epoch.Load() }
+func (c *connection) Epoch(partition int) int64 { return c.parts[partition].epoch.Load() }
 
 // keys returns the keys of a partition; ErrPermanent if it does not exist.
-func (l *Inventory) keys(partition int) (*partitionKeys, error) {
-	if partition < 0 || partition >= len(l.parts) {
-		return nil, fmt.Errorf("%w: partition %d of %d", shop.ErrPermanent, partition, len(l.parts))
+func (c *connection) keys(partition int) (*partitionKeys, error) {
+	if partition < 0 || partition >= len(c.parts) {
+		return nil, fmt.Errorf("%w: partition %d of %d", shop.ErrPermanent, partition, len(c.parts))
 	}
-	return &l.parts[partition].keys, nil
+	return &c.parts[partition].keys, nil
 }
 
 // rejection returns the error for a script's code that rejects the whole call; nil for codeDone and codeAlready.
-func (l *Inventory) rejection(partition int, code int64) error {
+func (c *connection) rejection(partition int, code int64) error {
 	var err error
 	switch code {
 	case codeDone, codeAlready:
@@ -142,6 +142,6 @@ func (l *Inventory) rejection(partition int, code int64) error {
 	default:
 		return fmt.Errorf("%w: code %d", shop.ErrPermanent, code)
 	}
-	l.onStale(partition)
+	c.onStale(partition)
 	return fmt.Errorf("partition %d: %w", partition, err)
 }

@@ -135,7 +135,7 @@ func TestWorkerContinuesTheTraceOfAnEntry(t *testing.T) {
 			{ID: e.Order, Sale: s.ID, User: 11, Partition: 1, Qty: 1, State: shop.Pending, Rev: 1, PayBy: f.now()},
 			{ID: plain.Order, Sale: s.ID, User: 12, Partition: 1, Qty: 1, State: shop.Pending, Rev: 1, PayBy: f.now()},
 		}
-		lines := string(f.inventory.lines(rows, traces([]*shop.Entry{&e, &plain})))
+		lines := string(f.inventory.Sequences().lines(rows, traces([]*shop.Entry{&e, &plain})))
 		m, err := shop.ParseMessage("1 2\n" + lines)
 		f.must(err)
 		var found []shop.Change

@@ -16,10 +16,10 @@ const (
 
 // LagFixer keeps XINFO GROUPS correct for all partitions (P7). After Redis 7.0 has replayed its append-only file, lag
 // is nil or wrong; LagFixer corrects it within a second.
-type LagFixer struct{ inventory *Inventory }
+type LagFixer struct{ conn *connection }
 
 // NewLagFixer makes the LagFixer of all partitions.
-func NewLagFixer(l *Inventory) *LagFixer { return &LagFixer{inventory: l} }
+func NewLagFixer(i *Inventory) *LagFixer { return &LagFixer{conn: i.connection} }
 
 // Run checks once a second until ctx ends.
 func (f *LagFixer) Run(ctx context.Context) error {
@@ -31,16 +31,16 @@ func (f *LagFixer) Run(ctx context.Context) error {
 
 // runOnce returns how many groups were corrected.
 func (f *LagFixer) runOnce(ctx context.Context) (fixed int, err error) {
-	l := f.inventory
-	groups, err := readPartitions(ctx, l, l.all(), readReplyWait, func(
+	c := f.conn
+	groups, err := readPartitions(ctx, c, c.all(), readReplyWait, func(
 		ctx context.Context, subset []int,
 	) (fixed int, err error) {
 		calls := make([]call, len(subset))
 		for i, p := range subset {
-			keys := &l.parts[p].keys
+			keys := &c.parts[p].keys
 			calls[i] = call{keys: []string{keys.meta, keys.orders, keys.waiting}, args: []any{maxLagCount}}
 		}
-		replies, errs := lagScript.runEach(ctx, l.client, calls)
+		replies, errs := lagScript.runEach(ctx, c.client, calls)
 		failed := make(map[int]error)
 		for i, reply := range replies {
 			switch {
@@ -55,7 +55,7 @@ func (f *LagFixer) runOnce(ctx context.Context) (fixed int, err error) {
 	for _, n := range groups {
 		fixed += n
 	}
-	l.metrics.lagFixed.Add(float64(fixed))
+	c.metrics.lagFixed.Add(float64(fixed))
 	if err != nil && shop.UnreachableIn(err) == nil {
 		return fixed, fmt.Errorf("check lag: %w", err)
 	}
@@ -73,15 +73,15 @@ const (
 // longer than maxLength. It never deletes undelivered or unsettled entries. It also deletes consumers without pending
 // entries that have been idle for the retention, because killed workers do not remove their consumers.
 type Trimmer struct {
-	inventory *Inventory
+	conn      *connection
 	retention time.Duration
 	maxLength int64
 	allowed   func() bool
 }
 
 // NewTrimmer makes the trimmer of all partitions. It trims only while the function `allowed` returns true.
-func NewTrimmer(l *Inventory, allowed func() bool) *Trimmer {
-	return &Trimmer{inventory: l, allowed: allowed, retention: trimRetention, maxLength: trimLength}
+func NewTrimmer(i *Inventory, allowed func() bool) *Trimmer {
+	return &Trimmer{conn: i.connection, allowed: allowed, retention: trimRetention, maxLength: trimLength}
 }
 
 // Run trims every ten seconds until ctx ends.
@@ -98,26 +98,26 @@ func (t *Trimmer) runOnce(ctx context.Context) (total int64, err error) {
 		return 0, nil
 	}
 	var failed []error
-	for p := range t.inventory.parts {
+	for p := range t.conn.parts {
 		trimmed, err := t.trim(ctx, p)
 		total += trimmed
 		if err != nil {
 			failed = append(failed, fmt.Errorf("partition %d: %w", p, err))
 		}
 	}
-	t.inventory.metrics.trimmed.Add(float64(total))
+	t.conn.metrics.trimmed.Add(float64(total))
 	return total, errors.Join(failed...)
 }
 
 // trim trims one partition, trimChunk entries beyond the bound per call.
 func (t *Trimmer) trim(ctx context.Context, partition int) (total int64, err error) {
-	k := &t.inventory.parts[partition].keys
-	_, err = leaveScript.run(ctx, t.inventory.client, []string{k.orders}, group, "", t.retention.Milliseconds())
+	k := &t.conn.parts[partition].keys
+	_, err = leaveScript.run(ctx, t.conn.client, []string{k.orders}, group, "", t.retention.Milliseconds())
 	if err != nil {
 		return 0, err
 	}
 	for more := true; more && ctx.Err() == nil; {
-		reply, err := trimScript.run(ctx, t.inventory.client, []string{k.orders, k.meta}, t.retention.Milliseconds(),
+		reply, err := trimScript.run(ctx, t.conn.client, []string{k.orders, k.meta}, t.retention.Milliseconds(),
 			t.maxLength, trimChunk)
 		if err != nil {
 			return total, err

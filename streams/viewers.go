@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"sync"
 	"time"
 
 	"stampede/app/shop"
@@ -15,6 +16,12 @@ const (
 	maxViewersAge   = time.Minute     // older readings are dropped
 )
 
+// viewerCounts has the last counts of watchers that this node has read.
+type viewerCounts struct {
+	mu       sync.Mutex
+	readings map[shop.SaleRef]viewersReading
+}
+
 // viewersReading is the last count of a sale's watchers.
 type viewersReading struct {
 	count  int64
@@ -22,11 +29,11 @@ type viewersReading struct {
 }
 
 // SetWatching stores the number of people who watch each sale on this node, for viewersLife.
-func (l *Inventory) SetWatching(ctx context.Context, node string, counts map[shop.SaleRef]int64) error {
+func (s Stock) SetWatching(ctx context.Context, node string, counts map[shop.SaleRef]int64) error {
 	byPartition := make(map[int][]shop.SaleRef)
 	var partitions []int
 	for sale := range counts {
-		if _, err := l.keys(sale.Partition); err != nil {
+		if _, err := s.keys(sale.Partition); err != nil {
 			return err
 		}
 		if byPartition[sale.Partition] == nil {
@@ -37,18 +44,18 @@ func (l *Inventory) SetWatching(ctx context.Context, node string, counts map[sho
 	if len(partitions) == 0 {
 		return nil
 	}
-	_, err := readPartitions(ctx, l, partitions, tickReplyWait,
+	_, err := readPartitions(ctx, s.connection, partitions, tickReplyWait,
 		func(ctx context.Context, subset []int) (struct{}, error) {
 			var calls []call
 			for _, p := range subset {
 				for _, sale := range byPartition[p] {
 					calls = append(calls, call{
-						[]string{l.parts[p].keys.watching(sale.ID)},
+						[]string{s.parts[p].keys.watching(sale.ID)},
 						[]any{node, counts[sale], viewersLife.Milliseconds()},
 					})
 				}
 			}
-			_, err := watchScript.runAll(ctx, l.client, calls)
+			_, err := watchScript.runAll(ctx, s.client, calls)
 			return struct{}{}, err
 		})
 	if err != nil && shop.UnreachableIn(err) == nil {
@@ -57,51 +64,51 @@ func (l *Inventory) SetWatching(ctx context.Context, node string, counts map[sho
 	return nil // numbers of unreachable partitions are not shown
 }
 
-// viewersDue returns the sales whose watchers must be read now, and records the read.
-func (l *Inventory) viewersDue(sales []shop.SaleRef, now time.Time) []shop.SaleRef {
-	l.viewersMu.Lock()
-	defer l.viewersMu.Unlock()
+// readWatching reads the watchers of due sales on one server. After a failure the last count stays.
+func (s Stock) readWatching(ctx context.Context, sales []shop.SaleRef) {
+	due := s.viewers.due(sales, time.Now())
+	if len(due) == 0 {
+		return
+	}
+	calls := make([]call, len(due))
+	for i, sale := range due {
+		calls[i] = call{keys: []string{s.parts[sale.Partition].keys.watching(sale.ID)}}
+	}
+	replies, err := watchingScript.runAll(ctx, s.client, calls)
+	if err != nil {
+		return
+	}
+	s.viewers.mu.Lock()
+	defer s.viewers.mu.Unlock()
+	for i, sale := range due {
+		r := s.viewers.readings[sale]
+		r.count = integer(replies[i][0])
+		s.viewers.readings[sale] = r
+	}
+}
+
+// due returns the sales whose watchers must be read now, and records the read.
+func (v *viewerCounts) due(sales []shop.SaleRef, now time.Time) []shop.SaleRef {
+	v.mu.Lock()
+	defer v.mu.Unlock()
 	var due []shop.SaleRef
 	for _, sale := range sales {
-		if r := l.viewers[sale]; now.Sub(r.readAt) >= viewersInterval {
+		if r := v.readings[sale]; now.Sub(r.readAt) >= viewersInterval {
 			r.readAt = now
-			l.viewers[sale] = r
+			v.readings[sale] = r
 			due = append(due, sale)
 		}
 	}
 	if len(due) > 0 {
-		maps.DeleteFunc(l.viewers, func(_ shop.SaleRef, r viewersReading) bool {
+		maps.DeleteFunc(v.readings, func(_ shop.SaleRef, r viewersReading) bool {
 			return now.Sub(r.readAt) > maxViewersAge
 		})
 	}
 	return due
 }
 
-// readWatching reads the watchers of due sales on one server. After a failure the last count stays.
-func (l *Inventory) readWatching(ctx context.Context, sales []shop.SaleRef) {
-	due := l.viewersDue(sales, time.Now())
-	if len(due) == 0 {
-		return
-	}
-	calls := make([]call, len(due))
-	for i, sale := range due {
-		calls[i] = call{keys: []string{l.parts[sale.Partition].keys.watching(sale.ID)}}
-	}
-	replies, err := watchingScript.runAll(ctx, l.client, calls)
-	if err != nil {
-		return
-	}
-	l.viewersMu.Lock()
-	defer l.viewersMu.Unlock()
-	for i, sale := range due {
-		r := l.viewers[sale]
-		r.count = integer(replies[i][0])
-		l.viewers[sale] = r
-	}
-}
-
-func (l *Inventory) watching(sale shop.SaleRef) int64 {
-	l.viewersMu.Lock()
-	defer l.viewersMu.Unlock()
-	return l.viewers[sale].count
+func (v *viewerCounts) of(sale shop.SaleRef) int64 {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.readings[sale].count
 }

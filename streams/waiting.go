@@ -35,14 +35,14 @@ type waitingRequest struct {
 
 // Waiting lists the user's unsettled reservations over all partitions. With the error PartitionsUnreachable,
 // reservations in the unreachable partitions may be missing.
-func (l *Inventory) Waiting(ctx context.Context, user shop.ID) ([]shop.Reservation, error) {
+func (q Queue) Waiting(ctx context.Context, user shop.ID) ([]shop.Reservation, error) {
 	request := &waitingRequest{user: user, done: make(chan struct{})}
-	reads := &l.reads
+	reads := &q.reads
 	reads.mu.Lock()
 	reads.requests = append(reads.requests, request)
 	if !reads.reading {
 		reads.reading = true
-		go l.serveWaiting()
+		go q.serveWaiting()
 	}
 	reads.mu.Unlock()
 	select {
@@ -54,16 +54,16 @@ func (l *Inventory) Waiting(ctx context.Context, user shop.ID) ([]shop.Reservati
 }
 
 // serveWaiting reads until no request is left.
-func (l *Inventory) serveWaiting() {
+func (q Queue) serveWaiting() {
 	for {
-		l.reads.mu.Lock()
-		requests := l.reads.requests
-		l.reads.requests, l.reads.reading = nil, len(requests) > 0
-		l.reads.mu.Unlock()
+		q.reads.mu.Lock()
+		requests := q.reads.requests
+		q.reads.requests, q.reads.reading = nil, len(requests) > 0
+		q.reads.mu.Unlock()
 		if len(requests) == 0 {
 			return
 		}
-		l.readRequests(requests)
+		q.readRequests(requests)
 		for _, request := range requests {
 			close(request.done)
 		}
@@ -77,13 +77,13 @@ type waitingResult struct {
 }
 
 // readRequests sets the results of all requests. It reads from each server separately.
-func (l *Inventory) readRequests(requests []*waitingRequest) {
+func (q Queue) readRequests(requests []*waitingRequest) {
 	ctx, cancel := context.WithTimeout(context.Background(), waitingTimeout)
 	defer cancel()
 	read := func(ctx context.Context, partitions []int) ([]waitingResult, error) {
-		return l.waitingOf(ctx, partitions, requests)
+		return q.waitingOf(ctx, partitions, requests)
 	}
-	groups, err := readPartitions(ctx, l, l.all(), readReplyWait, read)
+	groups, err := readPartitions(ctx, q.connection, q.all(), readReplyWait, read)
 	for i, request := range requests {
 		request.err = err
 		for _, group := range groups {
@@ -98,31 +98,31 @@ func (l *Inventory) readRequests(requests []*waitingRequest) {
 
 // waitingOf reads some partitions in three steps: the sales with unsettled reservations, the entries in the users'
 // records of these sales, and the unsettled ones of those entries. An entry may be settled or trimmed in between.
-func (l *Inventory) waitingOf(
+func (q Queue) waitingOf(
 	ctx context.Context, partitions []int, requests []*waitingRequest,
 ) ([]waitingResult, error) {
 	results := make([]waitingResult, len(requests))
-	sales, err := l.unsettledSales(ctx, partitions)
+	sales, err := q.unsettledSales(ctx, partitions)
 	if err != nil || len(sales) == 0 {
 		return results, err
 	}
-	entries, err := l.waitingEntries(ctx, sales, requests)
+	entries, err := q.waitingEntries(ctx, sales, requests)
 	if err != nil {
 		return nil, err
 	}
-	remaining, err := l.unsettled(ctx, entries)
+	remaining, err := q.unsettled(ctx, entries)
 	if err != nil {
 		return nil, err
 	}
-	return results, l.readWaiting(ctx, remaining, results)
+	return results, q.readWaiting(ctx, remaining, results)
 }
 
 // unsettledSales lists the sales of some partitions with unsettled reservations.
-func (l *Inventory) unsettledSales(ctx context.Context, partitions []int) ([]shop.SaleRef, error) {
+func (q Queue) unsettledSales(ctx context.Context, partitions []int) ([]shop.SaleRef, error) {
 	lists := make([]*redis.StringSliceCmd, len(partitions))
-	_, err := l.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+	_, err := q.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for i, p := range partitions {
-			lists[i] = pipe.HKeys(ctx, l.parts[p].keys.waiting)
+			lists[i] = pipe.HKeys(ctx, q.parts[p].keys.waiting)
 		}
 		return nil
 	})
@@ -154,7 +154,7 @@ type waitingEntry struct {
 const usersPerRead = 500
 
 // waitingEntries returns the entries in the users' records of the sales, by partition.
-func (l *Inventory) waitingEntries(
+func (q Queue) waitingEntries(
 	ctx context.Context, sales []shop.SaleRef, requests []*waitingRequest,
 ) (entries [][]waitingEntry, err error) {
 	type read struct {
@@ -163,7 +163,7 @@ func (l *Inventory) waitingEntries(
 		cmd  *redis.SliceCmd
 	}
 	var reads []read
-	_, err = l.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+	_, err = q.client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for from := 0; from < len(requests); from += usersPerRead {
 			chunk := requests[from:min(from+usersPerRead, len(requests))]
 			users := make([]string, len(chunk))
@@ -172,7 +172,7 @@ func (l *Inventory) waitingEntries(
 			}
 			for _, sale := range sales {
 				reads = append(reads, read{
-					sale, from, p.HMGet(ctx, l.parts[sale.Partition].keys.buyers(sale.ID), users...),
+					sale, from, p.HMGet(ctx, q.parts[sale.Partition].keys.buyers(sale.ID), users...),
 				})
 			}
 		}
@@ -181,7 +181,7 @@ func (l *Inventory) waitingEntries(
 	if err != nil {
 		return nil, transient(err)
 	}
-	entries = make([][]waitingEntry, len(l.parts))
+	entries = make([][]waitingEntry, len(q.parts))
 	for _, r := range reads {
 		found := &entries[r.sale.Partition]
 		for i, record := range r.cmd.Val() {
@@ -201,7 +201,7 @@ func (l *Inventory) waitingEntries(
 const entriesPerCall = 500
 
 // unsettled returns the entries that are not settled.
-func (l *Inventory) unsettled(ctx context.Context, entries [][]waitingEntry) (remaining []waitingEntry, err error) {
+func (q Queue) unsettled(ctx context.Context, entries [][]waitingEntry) (remaining []waitingEntry, err error) {
 	var calls []call
 	var chunks [][]waitingEntry
 	for partition, all := range entries {
@@ -210,16 +210,16 @@ func (l *Inventory) unsettled(ctx context.Context, entries [][]waitingEntry) (re
 			for i, e := range chunk {
 				ids[i] = e.id
 			}
-			calls = append(calls, call{[]string{l.parts[partition].keys.orders}, ids})
+			calls = append(calls, call{[]string{q.parts[partition].keys.orders}, ids})
 			chunks = append(chunks, chunk)
 		}
 	}
-	replies, err := unsettledScript.runAll(ctx, l.client, calls)
+	replies, err := unsettledScript.runAll(ctx, q.client, calls)
 	if err != nil {
 		return nil, err
 	}
 	for c, reply := range replies {
-		if err := l.rejection(chunks[c][0].partition, integer(reply[0])); err != nil {
+		if err := q.rejection(chunks[c][0].partition, integer(reply[0])); err != nil {
 			return nil, err
 		}
 		for _, number := range reply[1:] {
@@ -231,12 +231,12 @@ func (l *Inventory) unsettled(ctx context.Context, entries [][]waitingEntry) (re
 
 // readWaiting reads the entries. An unreadable entry is an error for its user only. A missing entry was settled and
 // trimmed.
-func (l *Inventory) readWaiting(ctx context.Context, entries []waitingEntry, results []waitingResult) error {
+func (q Queue) readWaiting(ctx context.Context, entries []waitingEntry, results []waitingResult) error {
 	refs := make([]entryRef, len(entries))
 	for i, w := range entries {
 		refs[i] = w.entryRef
 	}
-	found, err := l.fetch(ctx, refs)
+	found, err := q.fetch(ctx, refs)
 	for i, e := range found {
 		switch result := &results[entries[i].request]; {
 		case e.ParseErr == nil:
@@ -258,14 +258,14 @@ type entryRef struct {
 }
 
 // fetch reads entries, in order. An entry that is no longer in the stream has errContentGone.
-func (l *Inventory) fetch(ctx context.Context, refs []entryRef) ([]shop.Entry, error) {
+func (q Queue) fetch(ctx context.Context, refs []entryRef) ([]shop.Entry, error) {
 	if len(refs) == 0 {
 		return nil, nil
 	}
 	cmds := make([]*redis.XMessageSliceCmd, len(refs))
-	_, err := l.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+	_, err := q.client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i, r := range refs {
-			cmds[i] = p.XRange(ctx, l.parts[r.partition].keys.orders, r.id, r.id)
+			cmds[i] = p.XRange(ctx, q.parts[r.partition].keys.orders, r.id, r.id)
 		}
 		return nil
 	})

@@ -53,7 +53,7 @@ func TestOneReadServesConcurrentRequests(t *testing.T) {
 	var callers sync.WaitGroup
 	request := func(user shop.ID, want int) {
 		callers.Go(func() {
-			found, err := l.Waiting(f.ctx, user)
+			found, err := l.Queue().Waiting(f.ctx, user)
 			if err != nil || len(found) != want {
 				t.Errorf("user %s: %d reservations, want %d, %v", user, len(found), want, err)
 			}
@@ -97,7 +97,7 @@ func TestReservationWaitsUntilItIsSettled(t *testing.T) {
 		}
 		want := func(when string, want ...shop.ID) {
 			t.Helper()
-			found, err := f.inventory.Waiting(f.ctx, user)
+			found, err := f.queue().Waiting(f.ctx, user)
 			f.must(err)
 			var got []shop.ID
 			for _, r := range found {
@@ -140,7 +140,7 @@ func TestReservationWaitsUntilItIsSettled(t *testing.T) {
 		f.must(f.client.Del(f.ctx, stream).Err())
 		want("without the stream")
 		f.must(f.client.Set(f.ctx, stream, "of another type", 0).Err())
-		if _, err := f.inventory.Waiting(f.ctx, user); !errors.Is(err, shop.ErrLost) {
+		if _, err := f.queue().Waiting(f.ctx, user); !errors.Is(err, shop.ErrLost) {
 			t.Fatalf("a key of another type: got %v, want ErrLost", err)
 		}
 	})
@@ -209,7 +209,7 @@ func TestMovedGroupHidesNoReservation(t *testing.T) {
 		f.must(f.client.XGroupSetID(f.ctx, f.inventory.parts[1].keys.orders, group, place).Err())
 		for i := range 4 {
 			user := shop.ID(5000 + i)
-			found, err := f.inventory.Waiting(f.ctx, user)
+			found, err := f.queue().Waiting(f.ctx, user)
 			f.must(err)
 			if (len(found) == 1) != (user != missing) {
 				t.Errorf("group at %s: user %s: got the waiting reservations %+v", place, user, found)
@@ -229,7 +229,7 @@ func TestUnreadableEntryFailsOnlyItsUser(t *testing.T) {
 		f.must(err)
 		f.must(f.client.HSet(f.ctx, keys.buyers(s.ID), "77", "1|1|1:1:1:key;|"+id).Err())
 		requests := []*waitingRequest{{user: 5000}, {user: 77}, {user: 5001}, {user: 5000}}
-		f.inventory.readRequests(requests)
+		f.queue().readRequests(requests)
 		for i, want := range []int{1, 0, 1, 1} {
 			if len(requests[i].found) != want || (requests[i].err != nil) != (want == 0) {
 				t.Errorf("request %d: got %+v, %v, want %d reservations", i, requests[i].found, requests[i].err, want)

@@ -22,17 +22,17 @@ const (
 // than one batch waits. A wrong list only causes delay, because the group gives each entry to one consumer. Entries of
 // a dead worker are taken over after five seconds (consumer_claim.go).
 type Workers struct {
-	inventory *Inventory
-	name      string
-	life      time.Duration
+	conn *connection
+	name string
+	life time.Duration
 
 	registered atomic.Pointer[[]string] // sorted; nil: unknown
 	lastSentAt time.Time                // when the last successful registration was sent; used only in Run
 }
 
 // NewWorkers makes the worker whose consumers have the given name.
-func NewWorkers(l *Inventory, name string) *Workers {
-	return &Workers{inventory: l, name: name, life: registrationLife}
+func NewWorkers(i *Inventory, name string) *Workers {
+	return &Workers{conn: i.connection, name: name, life: registrationLife}
 }
 
 // Run registers the worker until ctx ends, and then removes it.
@@ -59,7 +59,7 @@ func (w *Workers) runOnce(ctx context.Context) error {
 }
 
 func (w *Workers) register(ctx context.Context, life time.Duration) ([]string, error) {
-	reply, err := registerScript.run(ctx, w.inventory.client, []string{workersKey}, w.name, life.Milliseconds())
+	reply, err := registerScript.run(ctx, w.conn.client, []string{workersKey}, w.name, life.Milliseconds())
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +101,7 @@ func (w *Workers) registeredNames() []string {
 // OwnedPartitions returns how many partitions this worker owns.
 func (w *Workers) OwnedPartitions() int {
 	n := 0
-	for p := range w.inventory.parts {
+	for p := range w.conn.parts {
 		if w.owns(p) {
 			n++
 		}

@@ -20,19 +20,19 @@ const socketLimitRetry = 5 * time.Second
 
 // admitSocket checks a handshake and counts the socket for its address. An Origin, which browsers send, must be
 // allowed: otherwise any page could use a buyer's token. Programs send no Origin and are admitted.
-func (a *api) admitSocket(c *fiber.Ctx) error {
+func (f *front) admitSocket(c *fiber.Ctx) error {
 	if !strings.EqualFold(c.Get(fiber.HeaderUpgrade), "websocket") {
 		return fiber.ErrUpgradeRequired
 	}
 	select {
-	case <-a.Closing:
+	case <-f.Closing:
 		return shop.FailBusy("this node is shutting down; connect again to reach another node", drainRetry)
 	default:
 	}
-	if origin := c.Get(fiber.HeaderOrigin); origin != "" && !a.originAllowed(origin, c.Get(fiber.HeaderHost)) {
+	if origin := c.Get(fiber.HeaderOrigin); origin != "" && !f.originAllowed(origin, c.Get(fiber.HeaderHost)) {
 		return shop.Fail(shop.Forbidden, "sockets from this origin are not allowed")
 	}
-	if err := a.handshakes.take(c.IP()); err != nil {
+	if err := f.handshakes.take(c.IP()); err != nil {
 		return err
 	}
 	undo, withinLimit := countForClient(c.Context().Conn(), hostAddr(c.IP()))
@@ -50,8 +50,8 @@ func (a *api) admitSocket(c *fiber.Ctx) error {
 
 // rejectBlocked rejects requests of blocked addresses before all routes. The HTTP server serves /healthz and /readyz
 // itself, also to blocked addresses. A connection without a proxy is closed.
-func (a *api) rejectBlocked(c *fiber.Ctx) error {
-	if a.Blocked(hostAddr(c.IP())) {
+func (f *front) rejectBlocked(c *fiber.Ctx) error {
+	if f.Blocked(hostAddr(c.IP())) {
 		if !c.IsProxyTrusted() {
 			c.Context().SetConnectionClose()
 		}
@@ -62,12 +62,12 @@ func (a *api) rejectBlocked(c *fiber.Ctx) error {
 
 // originAllowed accepts the configured origins. It also accepts the host of the request with any scheme: if a proxy
 // terminates TLS, the scheme of the request differs from the scheme of the page.
-func (a *api) originAllowed(origin, host string) bool {
+func (f *front) originAllowed(origin, host string) bool {
 	u, err := url.Parse(origin)
 	if err != nil || u.Host == "" {
 		return false
 	}
-	return sameHost(u.Scheme, u.Host, host) || slices.ContainsFunc(a.origins, func(o url.URL) bool {
+	return sameHost(u.Scheme, u.Host, host) || slices.ContainsFunc(f.origins, func(o url.URL) bool {
 		return u.Scheme == o.Scheme && sameHost(o.Scheme, u.Host, o.Host)
 	})
 }
@@ -109,15 +109,15 @@ func warnUntrustedProxy(peer string) {
 
 // checkForwarding counts requests with untrusted forwarding headers and warns at most once an hour. If a trusted proxy
 // sends no X-Real-IP, checkForwarding sets this header, because c.IP reads it.
-func (a *api) checkForwarding(c *fiber.Ctx) error {
+func (f *front) checkForwarding(c *fiber.Ctx) error {
 	h := &c.Request().Header
 	headerBytes := len(h.Peek(realIP)) + len(h.Peek(fiber.HeaderXForwardedFor)) + len(h.Peek(fiber.HeaderForwarded))
 	switch trusted := c.IsProxyTrusted(); {
 	case headerBytes > 0 && !trusted:
-		a.Metrics.untrustedForwards.Inc()
-		a.untrustedProxy.once.Do(func() { a.untrustedProxy.warn(c.Context().RemoteIP().String()) })
+		f.Metrics.untrustedForwards.Inc()
+		f.untrustedProxy.once.Do(func() { f.untrustedProxy.warn(c.Context().RemoteIP().String()) })
 	case trusted && len(h.Peek(realIP)) == 0:
-		if client := a.rightmost(h.PeekAll(fiber.HeaderXForwardedFor)); client.IsValid() {
+		if client := f.rightmost(h.PeekAll(fiber.HeaderXForwardedFor)); client.IsValid() {
 			h.Set(realIP, client.String())
 		}
 	}
@@ -126,11 +126,11 @@ func (a *api) checkForwarding(c *fiber.Ctx) error {
 
 // rightmost returns the last address in the X-Forwarded-For headers that is not a trusted proxy. Each proxy appends its
 // peer; earlier addresses can be forged by the client. The result is invalid if there is no such address.
-func (a *api) rightmost(values [][]byte) netip.Addr {
+func (f *front) rightmost(values [][]byte) netip.Addr {
 	hops := strings.Split(string(bytes.Join(values, []byte(","))), ",")
 	for _, hop := range slices.Backward(hops) {
 		addr := hostAddr(strings.TrimSpace(hop)).Unmap()
-		if !slices.ContainsFunc(a.Proxies, func(p netip.Prefix) bool { return p.Contains(addr) }) {
+		if !slices.ContainsFunc(f.Proxies, func(p netip.Prefix) bool { return p.Contains(addr) }) {
 			return addr
 		}
 	}

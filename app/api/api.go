@@ -11,7 +11,6 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
-	"golang.org/x/time/rate"
 
 	"stampede/app/account"
 	"stampede/app/admission"
@@ -24,7 +23,6 @@ import (
 	"stampede/app/payment"
 	"stampede/app/privacy"
 	"stampede/app/shop"
-	"stampede/app/store"
 	"stampede/app/trace"
 )
 
@@ -45,34 +43,33 @@ type Options struct {
 	Addresses *account.AddressBook
 	Data      *privacy.PersonalData
 
-	Now           func() shop.Millis
-	Storefront    *catalog.Storefront
-	Picture       func(ctx context.Context, name string) ([]byte, store.ImageKind, error)
-	Passes        *admission.PassService
-	Buy           func(ctx context.Context, user shop.ID, req order.BuyRequest) (order.Receipt, error)
-	Orders        *order.Reader
-	Cancel        func(ctx context.Context, user, order shop.ID) (shop.OrderState, error)
-	RequestRefund func(ctx context.Context, user, order shop.ID, reason string) (shop.OrderState, error)
-	SetAddress    func(ctx context.Context, user, order shop.ID, address *shop.Address) (shop.OrderState, error)
-	Pay           func(ctx context.Context, user, order shop.ID, via payment.PayVia) (payment.Payable, error)
+	Now            func() shop.Millis
+	Storefront     *catalog.Storefront
+	Pictures       *backoffice.Pictures
+	Passes         *admission.PassService
+	Buy            func(ctx context.Context, user shop.ID, req order.BuyRequest) (order.Receipt, error)
+	Orders         *order.Reader
+	Expirer        *order.Expirer
+	RefundRequests *payment.RefundRequests
+	OrderAddresses *order.Addresses
+	Payments       *payment.PaymentService
 	// HandleNotification processes a payment notification of the gateway. payment.ErrForged: the notification is
 	// not authentic. HandleNotification is nil if there is no gateway.
 	HandleNotification func(ctx context.Context, form url.Values) error
 
 	// For operators; buyers use Shipping as well.
-	Refunds    *backoffice.RefundService
-	Shipping   *backoffice.ShippingService
-	Catalogue  *backoffice.CatalogueService
-	Sales      *backoffice.SaleService
-	Search     *backoffice.SearchService
-	SaleReport func(ctx context.Context, sale shop.ID) (backoffice.SaleReport, error)
-	FailedJobs *backoffice.FailedJobs
-	Users      *backoffice.UserService
-	Blocks     *backoffice.BlockService
-	Settings   *backoffice.SettingsService
-	Journal    *journal.Journal
-	// ReconcileDay compares a part of a day's payments with the gateway, starting after the given order.
-	ReconcileDay func(ctx context.Context, day time.Time, after shop.ID) (payment.ReconciliationReport, error)
+	Refunds        *backoffice.RefundService
+	Shipping       *backoffice.ShippingService
+	Catalogue      *backoffice.CatalogueService
+	Sales          *backoffice.SaleService
+	Search         *backoffice.SearchService
+	Reports        *backoffice.ReportService
+	FailedJobs     *backoffice.FailedJobs
+	Users          *backoffice.UserService
+	Blocks         *backoffice.BlockService
+	Settings       *backoffice.SettingsService
+	Journal        *journal.Journal
+	Reconciliation *payment.DailyReconciliation
 	// Readiness runs the checklist of a sale.
 	Readiness func(ctx context.Context, sale shop.ID) (backoffice.Readiness, error)
 	// Mount serves sockets at the path. The handlers in front run before the upgrade.
@@ -105,14 +102,19 @@ type Options struct {
 	Metrics *Metrics
 }
 
-type api struct {
-	Options
+// front has the checks in front of the handlers: proxy, block, limit, origin, identity and role.
+type front struct {
+	Verify   func(token string) (shop.Identity, error)
+	Admit    func(class limits.Class, user shop.ID, addr netip.Addr) error
+	Blocked  func(addr netip.Addr) bool
+	Switches func() backoffice.Switches
+	Proxies  []netip.Prefix
+	Public   url.URL
+	Closing  <-chan struct{}
+	Metrics  *Metrics
+
 	origins        []url.URL // origins that may open sockets and log in
 	handshakes     *limiter
-	pollers        *pollers
-	forgeryLimiter *limiter
-	suspectLimiter *rate.Limiter // limits notifications of addresses that have sent too many forgeries
-	notifications  chan struct{}
 	untrustedProxy *untrustedProxy
 	lists          *listCache
 }
@@ -126,11 +128,11 @@ const (
 func New(o Options) fasthttp.RequestHandler { return newApp(o).Handler() }
 
 func newApp(o Options) *fiber.App {
-	a := &api{
-		Options: o, handshakes: newLimiter(o.Handshakes), pollers: newPollers(), untrustedProxy: newUntrustedProxy(),
-		lists: newListCache(), origins: originsOf(&o),
-		forgeryLimiter: newForgeryLimiter(), suspectLimiter: newSuspectLimiter(),
-		notifications: make(chan struct{}, maxNotifications),
+	front := &front{
+		Verify: o.Verify, Admit: o.Admit, Blocked: o.Blocked, Switches: o.Switches, Proxies: o.Proxies,
+		Public: o.Public, Closing: o.Closing, Metrics: o.Metrics,
+		origins: originsOf(&o), handshakes: newLimiter(o.Handshakes), untrustedProxy: newUntrustedProxy(),
+		lists: newListCache(),
 	}
 	proxies := make([]string, len(o.Proxies))
 	for i, p := range o.Proxies {
@@ -142,50 +144,37 @@ func newApp(o Options) *fiber.App {
 		CaseSensitive: true, StrictRouting: true,
 		EnableTrustedProxyCheck: true, TrustedProxies: proxies, ProxyHeader: realIP, EnableIPValidation: true,
 	})
-	f.Use(a.Metrics.count, recoverPanic, rejectEncoded, a.checkForwarding, a.rejectBlocked)
-	a.routes(f)
+	f.Use(o.Metrics.count, recoverPanic, rejectEncoded, front.checkForwarding, front.rejectBlocked)
+	o.Mount(f, socketPath, front.admitSocket)
+	shopRoutes(front, &o, f)
 	return f
 }
 
-func (a *api) routes(f *fiber.App) {
-	a.Mount(f, socketPath, a.admitSocket)
-
+// shopRoutes registers the routes behind the sockets. Each group of handlers has the services of its subject.
+func shopRoutes(front *front, o *Options, f *fiber.App) {
 	v1 := f.Group(apiPath, func(c *fiber.Ctx) error {
 		c.Set(fiber.HeaderCacheControl, "no-store")
 		return c.Next()
 	})
-	v1.Post("/auth/guest", a.limit(limits.Auth), a.guest)
-	a.accountRoutes(v1)
-	v1.Get("/time", a.time)
-	v1.Get("/shop", a.limit(limits.List), a.shop)
-	v1.Get("/shop/texts/:name", a.limit(limits.List), a.pageText)
-	v1.Get("/slots", a.limit(limits.List), a.slots)
-	v1.Get("/slots/:id/sales", a.limit(limits.List), a.salesOfSlot)
-	v1.Get("/sales", a.limit(limits.List), a.sales)
-	v1.Get("/sales/:id", a.limit(limits.List), byID(a.Storefront.Sale))
-	v1.Get("/sales/:id/calendar", a.limit(limits.List), a.calendar)
-	v1.Post("/sales/:id/buy", a.asIdentity(a.buy))
-	v1.Post("/sales/:id/pass", a.limit(limits.Pass), a.asIdentity(a.requestPass))
-	v1.Post("/sales/:id/solve", a.limit(limits.Pass), a.asIdentity(a.solvePass))
-	v1.Get("/products", a.limit(limits.List), a.products)
-	v1.Get("/products/:id", a.limit(limits.List), byID(a.Storefront.Product))
-	v1.Get("/categories", a.limit(limits.List), a.categories)
-	v1.Get("/orders", a.limit(limits.Orders), a.asUser(a.orders))
-	v1.Get("/orders/:id", a.limit(limits.Orders), a.asUser(a.order))
-	v1.Post("/orders/:id/cancel", a.limit(limits.Cancel), a.asUser(stateHandler(a.Cancel)))
-	v1.Post("/orders/:id/pay", a.limit(limits.Pay), a.asUser(onMyObject(a.pay)))
-	v1.Post("/orders/:id/address", a.limit(limits.Orders), a.asUser(onMyObject(a.setAddress)))
-	v1.Post("/orders/:id/refund", a.limit(limits.Refund), a.asUser(onMyObject(a.refund)))
-	v1.Post("/orders/:id/receipt", a.limit(limits.Orders), a.asUser(stateHandler(a.Shipping.ConfirmReceipt)))
-	a.addressRoutes(v1)
-	a.dataRoutes(v1)
-	a.operatorRoutes(v1.Group("/operator"))
-	v1.Post("/payments/alipay/notify", a.handleNotification)
+	shop := &shopHandlers{
+		front: front, Storefront: o.Storefront, Pictures: o.Pictures, Texts: o.Texts, Now: o.Now, Zone: o.Zone,
+	}
+	(&accountHandlers{front, o.Accounts, o.Guest}).routes(v1)
+	shop.routes(v1)
+	(&buyHandlers{front, o.Buy, o.AdmitBuy, o.BuyRejected, o.Passes, o.Tracer}).routes(v1)
+	(&orderHandlers{
+		front: front, Orders: o.Orders, Expirer: o.Expirer, Payments: o.Payments, Addresses: o.OrderAddresses,
+		Refunds: o.RefundRequests, Shipping: o.Shipping, pollers: newPollers(),
+	}).routes(v1)
+	(&addressHandlers{front, o.Addresses}).routes(v1)
+	(&dataHandlers{front, o.Data}).routes(v1)
+	operatorRoutes(front, o, v1.Group("/operator"))
+	v1.Post("/payments/alipay/notify", newNotificationHandler(o.HandleNotification, o.Metrics).handle)
 	v1.Use(func(*fiber.Ctx) error { return fiber.ErrNotFound })
 
-	f.Get("/images/:file", a.limit(limits.Pictures), a.image)
-	p := newPage(a.Page, a.AsyncAPI)
-	f.Get("/sale/:id", a.limit(limits.Pictures), a.salePage(p))
+	f.Get("/images/:file", front.limit(limits.Pictures), shop.image)
+	p := newPage(o.Page, o.AsyncAPI)
+	f.Get("/sale/:id", front.limit(limits.Pictures), shop.salePage(p))
 	f.Get("/*", p.serve)
 }
 

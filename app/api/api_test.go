@@ -170,13 +170,13 @@ func TestInternalErrorsHideDetails(t *testing.T) {
 // at once when the shop closes.
 func TestLongPollReturnsOnChangeTimeoutOrClose(t *testing.T) {
 	t.Parallel()
-	var cancel func(ctx context.Context, user, order shop.ID) (shop.OrderState, error)
-	s, w := openShop(t, func(o *Options) { cancel = o.Cancel })
+	var expirer *order.Expirer
+	s, w := openShop(t, func(o *Options) { expirer = o.Expirer })
 	me := []string{"Authorization", "Bearer user-42"}
 	done := make(chan response)
 	go func() { done <- s.request("GET", "/api/v1/orders/7?wait=20", "", me...) }()
 	time.AfterFunc(100*time.Millisecond, func() {
-		if _, err := cancel(w.ctx, 42, 7); err != nil {
+		if _, err := expirer.Cancel(w.ctx, 42, 7); err != nil {
 			t.Error(err)
 		}
 	})

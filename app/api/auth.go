@@ -5,6 +5,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"stampede/app/journal"
 	"stampede/app/shop"
 )
 
@@ -28,24 +29,24 @@ type verifiedToken struct {
 
 // identity returns the identity of the bearer token. It verifies the token once per request and stores the result,
 // because the rate limit and the handler need it.
-func (a *api) identity(c *fiber.Ctx) (shop.Identity, error) {
+func (f *front) identity(c *fiber.Ctx) (shop.Identity, error) {
 	verified, ok := c.Locals(identityKey{}).(verifiedToken)
 	if !ok {
-		verified.who, verified.err = a.Verify(bearer(c))
+		verified.who, verified.err = f.Verify(bearer(c))
 		c.Locals(identityKey{}, verified)
 	}
 	return verified.who, verified.err
 }
 
 // asUser passes the verified user to the handler.
-func (a *api) asUser(handle func(c *fiber.Ctx, user shop.ID) error) fiber.Handler {
-	return a.asIdentity(func(c *fiber.Ctx, who shop.Identity) error { return handle(c, who.User) })
+func (f *front) asUser(handle func(c *fiber.Ctx, user shop.ID) error) fiber.Handler {
+	return f.asIdentity(func(c *fiber.Ctx, who shop.Identity) error { return handle(c, who.User) })
 }
 
 // asIdentity passes the identity of the verified token to the handler.
-func (a *api) asIdentity(handle func(c *fiber.Ctx, who shop.Identity) error) fiber.Handler {
+func (f *front) asIdentity(handle func(c *fiber.Ctx, who shop.Identity) error) fiber.Handler {
 	return func(c *fiber.Ctx) error {
-		who, err := a.identity(c)
+		who, err := f.identity(c)
 		if err != nil {
 			return err
 		}
@@ -53,15 +54,27 @@ func (a *api) asIdentity(handle func(c *fiber.Ctx, who shop.Identity) error) fib
 	}
 }
 
-// guest logs a client in without an account. A valid token keeps its user; an invalid token is unauthorized.
-func (a *api) guest(c *fiber.Ctx) error {
-	if a.Guest == nil {
-		return shop.Fail(shop.Forbidden, "this shop requires an account; guests are not allowed")
-	}
-	session, err := a.Guest(bearer(c))
-	if err != nil {
-		return err
-	}
-	c.Set(fiber.HeaderCacheControl, "no-store")
-	return c.JSON(session)
+// asOperator passes the verified operator to the handler.
+func (f *front) asOperator(handle func(c *fiber.Ctx, who shop.Identity) error) fiber.Handler {
+	return f.asIdentity(func(c *fiber.Ctx, who shop.Identity) error {
+		if !who.Role.IsOperator() {
+			return shop.Fail(shop.Forbidden, "this requires the role operator or admin")
+		}
+		return handle(c, who)
+	})
+}
+
+// asAdmin is asActor for operations that require the role admin.
+func (f *front) asAdmin(handle func(c *fiber.Ctx, actor journal.Actor) error) fiber.Handler {
+	return f.asActor(func(c *fiber.Ctx, actor journal.Actor) error {
+		if actor.Role != shop.Admin {
+			return shop.Fail(shop.Forbidden, "this requires the role admin")
+		}
+		return handle(c, actor)
+	})
+}
+
+// anyOperator is for responses that do not depend on the operator.
+func (f *front) anyOperator(handle fiber.Handler) fiber.Handler {
+	return f.asOperator(func(c *fiber.Ctx, _ shop.Identity) error { return handle(c) })
 }

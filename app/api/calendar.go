@@ -17,7 +17,7 @@ const (
 )
 
 // calendar sends a sale as a calendar file (RFC 5545) with an alarm five minutes before the opening.
-func (a *api) calendar(c *fiber.Ctx) error {
+func (h *shopHandlers) calendar(c *fiber.Ctx) error {
 	id, err := pathID(c)
 	if err != nil {
 		return err
@@ -26,7 +26,7 @@ func (a *api) calendar(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	sale, err := a.visibleSale(c, id)
+	sale, err := h.visibleSale(c, id)
 	if err != nil {
 		return err
 	}
@@ -35,12 +35,12 @@ func (a *api) calendar(c *fiber.Ctx) error {
 	for _, line := range []string{
 		"BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//Stampede//Sales//EN",
 		"BEGIN:VEVENT",
-		"UID:sale-" + id.String() + "@" + cmp.Or(a.Public.Hostname(), "stampede"),
-		"DTSTAMP:" + a.Now().Time().Format(calendarTime),
+		"UID:sale-" + id.String() + "@" + cmp.Or(h.Public.Hostname(), "stampede"),
+		"DTSTAMP:" + h.Now().Time().Format(calendarTime),
 		"DTSTART:" + sale.OpensAt.Time().Format(calendarTime),
 		"DTEND:" + sale.ClosesAt.Time().Format(calendarTime),
 		"SUMMARY:" + title,
-		"URL:" + a.saleURL(sale),
+		"URL:" + h.saleURL(sale),
 		"BEGIN:VALARM", "ACTION:DISPLAY", "TRIGGER:-PT5M", "DESCRIPTION:" + title, "END:VALARM",
 		"END:VEVENT", "END:VCALENDAR",
 	} {

@@ -8,6 +8,9 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"stampede/app/backoffice"
+	"stampede/app/catalog"
+	"stampede/app/limits"
 	"stampede/app/shop"
 )
 
@@ -15,18 +18,43 @@ type timeResponse struct {
 	Now shop.Millis `json:"now"`
 }
 
-func (a *api) time(c *fiber.Ctx) error { return c.JSON(timeResponse{a.Now()}) }
+// shopHandlers serve what every shopper sees: slots, sales, products, texts and pictures.
+type shopHandlers struct {
+	*front
+	Storefront *catalog.Storefront
+	Pictures   *backoffice.Pictures
+	Texts      func() *backoffice.PublishedTexts
+	Now        func() shop.Millis
+	Zone       *time.Location
+}
+
+// routes registers the routes under the API path; the page and the pictures have other paths.
+func (h *shopHandlers) routes(v1 fiber.Router) {
+	v1.Get("/time", h.time)
+	v1.Get("/shop", h.limit(limits.List), h.shop)
+	v1.Get("/shop/texts/:name", h.limit(limits.List), h.pageText)
+	v1.Get("/slots", h.limit(limits.List), h.slots)
+	v1.Get("/slots/:id/sales", h.limit(limits.List), h.salesOfSlot)
+	v1.Get("/sales", h.limit(limits.List), h.sales)
+	v1.Get("/sales/:id", h.limit(limits.List), byID(h.Storefront.Sale))
+	v1.Get("/sales/:id/calendar", h.limit(limits.List), h.calendar)
+	v1.Get("/products", h.limit(limits.List), h.products)
+	v1.Get("/products/:id", h.limit(limits.List), byID(h.Storefront.Product))
+	v1.Get("/categories", h.limit(limits.List), h.categories)
+}
+
+func (h *shopHandlers) time(c *fiber.Ctx) error { return c.JSON(timeResponse{h.Now()}) }
 
 // shop sends the names and languages of the texts of the page.
-func (a *api) shop(c *fiber.Ctx) error { return respondText(c, a.Texts().List) }
+func (h *shopHandlers) shop(c *fiber.Ctx) error { return respondText(c, h.Texts().List) }
 
 // pageText sends one text of the page, in the other language if it is not set in the requested one.
-func (a *api) pageText(c *fiber.Ctx) error {
+func (h *shopHandlers) pageText(c *fiber.Ctx) error {
 	lang, err := shop.ParseLang(c.Query("lang"))
 	if err != nil {
 		return err
 	}
-	text, ok := a.Texts().Texts[c.Params("name")][lang]
+	text, ok := h.Texts().Texts[c.Params("name")][lang]
 	if !ok {
 		return shop.Fail(shop.NotFound, "the text is not set")
 	}
@@ -40,7 +68,7 @@ func respondText(c *fiber.Ctx, body []byte) error {
 	return c.Send(body)
 }
 
-func (a *api) slots(c *fiber.Ctx) error {
+func (h *shopHandlers) slots(c *fiber.Ctx) error {
 	var day *time.Time
 	if text := c.Query("day"); text != "" {
 		parsed, err := time.Parse(time.DateOnly, text)
@@ -49,27 +77,27 @@ func (a *api) slots(c *fiber.Ctx) error {
 		}
 		day = &parsed
 	}
-	return a.cached(c, "slots", day, 0, func() error {
+	return h.cached(c, "slots", day, 0, func() error {
 		return respondList(c, "slots", func(ctx context.Context) ([]shop.Slot, error) {
-			return a.Storefront.Slots(ctx, day)
+			return h.Storefront.Slots(ctx, day)
 		})
 	})
 }
 
-func (a *api) salesOfSlot(c *fiber.Ctx) error {
+func (h *shopHandlers) salesOfSlot(c *fiber.Ctx) error {
 	slot, err := pathID(c)
 	if err != nil {
 		return err
 	}
-	return a.cached(c, "sales of slot", slot, 0, func() error {
+	return h.cached(c, "sales of slot", slot, 0, func() error {
 		return respondPage(c, "sales", func(ctx context.Context) ([]shop.SaleView, bool, error) {
-			sales, err := a.Storefront.SalesOfSlot(ctx, slot)
+			sales, err := h.Storefront.SalesOfSlot(ctx, slot)
 			return sales, false, err
 		})
 	})
 }
 
-func (a *api) sales(c *fiber.Ctx) error {
+func (h *shopHandlers) sales(c *fiber.Ctx) error {
 	phase := shop.Phase(c.Query("phase", string(shop.Open)))
 	if phase != shop.Upcoming && phase != shop.Open && phase != shop.Ended {
 		return shop.Fail(shop.BadRequest, "phase must be upcoming, open or closed")
@@ -78,14 +106,14 @@ func (a *api) sales(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	return a.cached(c, "sales", []any{phase, page, size}, 0, func() error {
+	return h.cached(c, "sales", []any{phase, page, size}, 0, func() error {
 		return respondPage(c, "sales", func(ctx context.Context) ([]shop.SaleView, bool, error) {
-			return a.Storefront.SalesByPhase(ctx, phase, page, size)
+			return h.Storefront.SalesByPhase(ctx, phase, page, size)
 		})
 	})
 }
 
-func (a *api) products(c *fiber.Ctx) error {
+func (h *shopHandlers) products(c *fiber.Ctx) error {
 	category, err := queryID(c, "category")
 	if err != nil {
 		return err
@@ -94,15 +122,15 @@ func (a *api) products(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	return a.cached(c, "products", []any{category, page, size}, 0, func() error {
+	return h.cached(c, "products", []any{category, page, size}, 0, func() error {
 		return respondPage(c, "products", func(ctx context.Context) ([]shop.Product, bool, error) {
-			return a.Storefront.Products(ctx, category, page, size)
+			return h.Storefront.Products(ctx, category, page, size)
 		})
 	})
 }
 
-func (a *api) categories(c *fiber.Ctx) error {
-	return a.cached(c, "categories", nil, 0, func() error { return respondList(c, "categories", a.Storefront.Categories) })
+func (h *shopHandlers) categories(c *fiber.Ctx) error {
+	return h.cached(c, "categories", nil, 0, func() error { return respondList(c, "categories", h.Storefront.Categories) })
 }
 
 // pathID parses the id in the path.

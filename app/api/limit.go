@@ -34,15 +34,15 @@ func hostAddr(ip string) netip.Addr {
 
 // limit returns a handler that applies the limits of a class. For a request with an invalid token only the address is
 // counted; routes that need a user reject the token later.
-func (a *api) limit(class limits.Class) fiber.Handler {
+func (f *front) limit(class limits.Class) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		var user shop.ID
 		if bearer(c) != "" {
-			if who, err := a.identity(c); err == nil {
+			if who, err := f.identity(c); err == nil {
 				user = who.User
 			}
 		}
-		if err := a.Admit(class, user, hostAddr(c.IP())); err != nil {
+		if err := f.Admit(class, user, hostAddr(c.IP())); err != nil {
 			return err
 		}
 		return c.Next()

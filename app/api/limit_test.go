@@ -103,7 +103,7 @@ func TestUntrustedProxyIsReportedOnce(t *testing.T) {
 	// Requests of app.Test come from 0.0.0.0.
 	for trusted, want := range map[string]int{"192.0.2.0/24": 1, "0.0.0.0/8": 0} {
 		var warned []string
-		a := &api{Options: Options{Metrics: NewMetrics()}, untrustedProxy: newUntrustedProxy()}
+		a := &front{Metrics: NewMetrics(), untrustedProxy: newUntrustedProxy()}
 		a.untrustedProxy.warn = func(peer string) { warned = append(warned, peer) }
 		f := fiber.New(fiber.Config{EnableTrustedProxyCheck: true, TrustedProxies: []string{trusted}})
 		f.Get("/", a.checkForwarding, func(c *fiber.Ctx) error { return c.SendStatus(fiber.StatusNoContent) })

@@ -91,13 +91,13 @@ func listSize(key string, body []byte) int { return len(key) + len(body) + listO
 
 // cached sends the list of a parsed query from the cache if the switch is on; otherwise `send` sends it. The list
 // belongs to the user. User 0: the list is public, and its bytes count for the network of the request.
-func (a *api) cached(c *fiber.Ctx, list string, query any, user shop.ID, send func() error) error {
-	if a.Switches().Lists != backoffice.ListsCached {
+func (f *front) cached(c *fiber.Ctx, list string, query any, user shop.ID, send func() error) error {
+	if f.Switches().Lists != backoffice.ListsCached {
 		return send()
 	}
 	key := fmt.Sprintf("%s %d %v", list, user, query)
 	now := time.Now()
-	if body := a.lists.find(key, now); body != nil {
+	if body := f.lists.find(key, now); body != nil {
 		c.Set(fiber.HeaderContentType, fiber.MIMEApplicationJSON)
 		return c.Send(body)
 	}
@@ -108,6 +108,6 @@ func (a *api) cached(c *fiber.Ctx, list string, query any, user shop.ID, send fu
 	if user == 0 {
 		owner, _ = shop.Networks(hostAddr(c.IP()))
 	}
-	a.lists.keep(key, owner, bytes.Clone(c.Response().Body()), now)
+	f.lists.keep(key, owner, bytes.Clone(c.Response().Body()), now)
 	return nil
 }

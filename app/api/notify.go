@@ -33,14 +33,35 @@ const (
 	replyFailure = "failure"
 )
 
-// handleNotification processes a payment notification. It parses the raw body, because the fields are signed. The
+// notificationHandler serves payment notifications of the gateway.
+type notificationHandler struct {
+	handleForm     func(ctx context.Context, form url.Values) error // nil: there is no gateway
+	metrics        *Metrics
+	forgeryLimiter *limiter
+	suspectLimiter *rate.Limiter // limits notifications of addresses that have sent too many forgeries
+	running        chan struct{} // has an element per running notification
+}
+
+func newNotificationHandler(
+	handleForm func(ctx context.Context, form url.Values) error, metrics *Metrics,
+) *notificationHandler {
+	return &notificationHandler{
+		handleForm: handleForm, metrics: metrics, running: make(chan struct{}, maxNotifications),
+		forgeryLimiter: newLimiter(limits.Pace{
+			Rate: forgeriesPerMinute, Period: time.Minute, Burst: forgeriesPerMinute,
+		}),
+		suspectLimiter: rate.NewLimiter(suspectsPerSecond, suspectsPerSecond),
+	}
+}
+
+// handle processes a payment notification. It parses the raw body, because the fields are signed. The
 // metrics contain the outcome; the HTTP status is always 200.
-func (a *api) handleNotification(c *fiber.Ctx) error {
-	if a.HandleNotification == nil {
+func (h *notificationHandler) handle(c *fiber.Ctx) error {
+	if h.handleForm == nil {
 		return fiber.ErrNotFound
 	}
-	outcome := a.processNotification(c.IP(), string(raw(c)))
-	a.Metrics.notifications.WithLabelValues(outcome).Inc()
+	outcome := h.process(c.IP(), string(raw(c)))
+	h.metrics.notifications.WithLabelValues(outcome).Inc()
 	c.Type("txt", "utf-8")
 	if outcome == replySuccess {
 		return c.SendString(replySuccess)
@@ -48,30 +69,30 @@ func (a *api) handleNotification(c *fiber.Ctx) error {
 	return c.SendString(replyFailure)
 }
 
-// processNotification processes a notification and returns its outcome: success, turned_away, unreadable, forged or
+// process processes a notification and returns its outcome: success, turned_away, unreadable, forged or
 // failed.
-func (a *api) processNotification(ip, body string) string {
-	if a.forgeryLimiter.exhausted(ip) && !a.suspectLimiter.Allow() {
+func (h *notificationHandler) process(ip, body string) string {
+	if h.forgeryLimiter.exhausted(ip) && !h.suspectLimiter.Allow() {
 		return "turned_away"
 	}
 	select {
-	case a.notifications <- struct{}{}:
-		defer func() { <-a.notifications }()
+	case h.running <- struct{}{}:
+		defer func() { <-h.running }()
 	default:
 		return "turned_away"
 	}
 	form, err := url.ParseQuery(body)
 	if err != nil {
-		_ = a.forgeryLimiter.take(ip)
+		_ = h.forgeryLimiter.take(ip)
 		return "unreadable"
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
-	switch err := a.HandleNotification(ctx, form); {
+	switch err := h.handleForm(ctx, form); {
 	case err == nil:
 		return replySuccess
 	case errors.Is(err, payment.ErrForged):
-		_ = a.forgeryLimiter.take(ip)
+		_ = h.forgeryLimiter.take(ip)
 		slog.Debug("forged payment notification", "from", ip, "err", err)
 		return "forged"
 	default:
@@ -79,9 +100,3 @@ func (a *api) processNotification(ip, body string) string {
 		return "failed"
 	}
 }
-
-func newForgeryLimiter() *limiter {
-	return newLimiter(limits.Pace{Rate: forgeriesPerMinute, Period: time.Minute, Burst: forgeriesPerMinute})
-}
-
-func newSuspectLimiter() *rate.Limiter { return rate.NewLimiter(suspectsPerSecond, suspectsPerSecond) }

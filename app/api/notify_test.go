@@ -56,39 +56,32 @@ func TestNotifyWithoutGatewayIsNotFound(t *testing.T) {
 	s.want(s.request("POST", notifyPath, "a=1"), 404, "not_found")
 }
 
-// newNotifyAPI returns an api that accepts valid notifications; verified counts the verifications.
-func newNotifyAPI(verified *atomic.Int64) *api {
-	return &api{
-		Options: Options{
-			Metrics: NewMetrics(),
-			HandleNotification: func(_ context.Context, form url.Values) error {
-				verified.Add(1)
-				if form.Has("good") {
-					return nil
-				}
-				return payment.ErrForged
-			},
-		},
-		forgeryLimiter: newForgeryLimiter(), suspectLimiter: newSuspectLimiter(),
-		notifications: make(chan struct{}, maxNotifications),
-	}
+// newNotifications returns a handler that accepts valid notifications; verified counts the verifications.
+func newNotifications(verified *atomic.Int64) *notificationHandler {
+	return newNotificationHandler(func(_ context.Context, form url.Values) error {
+		verified.Add(1)
+		if form.Has("good") {
+			return nil
+		}
+		return payment.ErrForged
+	}, NewMetrics())
 }
 
 // Only a few notifications of an address with many forgeries are verified; other addresses are not affected.
 func TestForgedNotificationsAreLimited(t *testing.T) {
 	t.Parallel()
 	var verified atomic.Int64
-	a := newNotifyAPI(&verified)
+	a := newNotifications(&verified)
 	began := time.Now()
 	for range 10 * (forgeriesPerMinute + suspectsPerSecond) {
-		a.processNotification("192.0.2.1", "bad=1")
+		a.process("192.0.2.1", "bad=1")
 	}
 	took := time.Since(began) // determines the maximum number of verifications
 	limit := forgeriesPerMinute*(1+took.Minutes()) + suspectsPerSecond*(1+took.Seconds())
 	if n := verified.Load(); n < forgeriesPerMinute || float64(n) > limit {
 		t.Errorf("got %d verified forgeries within %v, want %d to %.1f", n, took, forgeriesPerMinute, limit)
 	}
-	if got := a.processNotification("192.0.2.2", "good=1"); got != replySuccess {
+	if got := a.process("192.0.2.2", "good=1"); got != replySuccess {
 		t.Errorf("another address: got %s, want %s", got, replySuccess)
 	}
 }
@@ -98,20 +91,20 @@ func TestForgedNotificationsAreLimited(t *testing.T) {
 func TestForgeriesDoNotBlockGateway(t *testing.T) {
 	t.Parallel()
 	var verified atomic.Int64
-	a := newNotifyAPI(&verified)
+	a := newNotifications(&verified)
 	// With the real rate, the address would no longer be suspect before the end of the test.
 	a.forgeryLimiter = newLimiter(limits.Pace{Rate: 1, Period: 24 * time.Hour, Burst: forgeriesPerMinute})
 	for range forgeriesPerMinute + suspectsPerSecond/2 {
-		a.processNotification("192.0.2.1", "bad=1")
+		a.process("192.0.2.1", "bad=1")
 	}
-	if got := a.processNotification("192.0.2.1", "good=1"); got != replySuccess {
+	if got := a.process("192.0.2.1", "good=1"); got != replySuccess {
 		t.Errorf("after the forgeries of a minute and of half a second: got %s, want %s", got, replySuccess)
 	}
 	for range 10 * suspectsPerSecond {
-		a.processNotification("192.0.2.1", "bad=1")
+		a.process("192.0.2.1", "bad=1")
 	}
 	kit.Eventually(t, time.Minute, func() (bool, string) { // rejected notifications are repeated
-		got := a.processNotification("192.0.2.1", "good=1")
+		got := a.process("192.0.2.1", "good=1")
 		return got == replySuccess, got
 	})
 }
@@ -119,19 +112,14 @@ func TestForgeriesDoNotBlockGateway(t *testing.T) {
 // At most maxNotifications notifications run concurrently.
 func TestConcurrentNotificationsAreLimited(t *testing.T) {
 	t.Parallel()
-	a := &api{
-		Options: Options{
-			Metrics:            NewMetrics(),
-			HandleNotification: func(context.Context, url.Values) error { return nil },
-		},
-		forgeryLimiter: newForgeryLimiter(), suspectLimiter: newSuspectLimiter(), notifications: make(chan struct{}, 1),
-	}
-	a.notifications <- struct{}{}
-	if got := a.processNotification("192.0.2.1", "a=1"); got != "turned_away" {
+	a := newNotificationHandler(func(context.Context, url.Values) error { return nil }, NewMetrics())
+	a.running = make(chan struct{}, 1)
+	a.running <- struct{}{}
+	if got := a.process("192.0.2.1", "a=1"); got != "turned_away" {
 		t.Errorf("while another notification runs: got %s, want turned_away", got)
 	}
-	<-a.notifications
-	if got := a.processNotification("192.0.2.1", "a=1"); got != replySuccess {
+	<-a.running
+	if got := a.process("192.0.2.1", "a=1"); got != replySuccess {
 		t.Errorf("a single notification: got %s, want %s", got, replySuccess)
 	}
 }

@@ -16,8 +16,8 @@ const operationKey = "Idempotency-Key"
 
 // asActor passes the operator and the idempotency key as a journal.Actor to the handler. It is the only place where
 // routes create a journal.Actor.
-func (a *api) asActor(handle func(c *fiber.Ctx, actor journal.Actor) error) fiber.Handler {
-	return a.asOperator(func(c *fiber.Ctx, who shop.Identity) error {
+func (f *front) asActor(handle func(c *fiber.Ctx, actor journal.Actor) error) fiber.Handler {
+	return f.asOperator(func(c *fiber.Ctx, who shop.Identity) error {
 		key := c.Get(operationKey)
 		if err := journal.CheckOperationKey(key); err != nil {
 			return err

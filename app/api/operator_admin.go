@@ -6,6 +6,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"stampede/app/backoffice"
 	"stampede/app/journal"
 	"stampede/app/payment"
 	"stampede/app/shop"
@@ -26,32 +27,44 @@ type (
 	}
 )
 
-// adminRoutes registers routes of rare operations with a large effect: accounts, the back office's stream
-// and reconciliation. Operations that are irreversible or grant rights require an admin.
-func (a *api) adminRoutes(r fiber.Router) {
-	r.Post("/users/:id/role", a.asAdmin(operationOn(a.setRole)))
-	r.Post("/users/:id/revoke", a.asAdmin(operationOn(a.revokeUser)))
-	r.Post("/users/:id/delete", a.asAdmin(operationOn(a.deleteUser)))
-	r.Get("/payments/reconciliation", a.anyOperator(a.reconcileDay))
-	r.Post("/backoffice/repost", a.asActor(a.repost))
+// adminHandlers serve rare operations with a large effect.
+type adminHandlers struct {
+	*front
+	Users          *backoffice.UserService
+	Reconciliation *payment.DailyReconciliation
+	FailedJobs     *backoffice.FailedJobs
 }
 
-func (a *api) setRole(ctx context.Context, actor journal.Actor, id shop.ID, b roleBody) (operatorUser, error) {
-	u, err := a.Users.SetRole(ctx, actor, id, b.Role)
+// routes registers routes of rare operations with a large effect: accounts, the back office's stream
+// and reconciliation. Operations that are irreversible or grant rights require an admin.
+func (h *adminHandlers) routes(r fiber.Router) {
+	r.Post("/users/:id/role", h.asAdmin(operationOn(h.setRole)))
+	r.Post("/users/:id/revoke", h.asAdmin(operationOn(h.revokeUser)))
+	r.Post("/users/:id/delete", h.asAdmin(operationOn(h.deleteUser)))
+	r.Get("/payments/reconciliation", h.anyOperator(h.reconcileDay))
+	r.Post("/backoffice/repost", h.asActor(h.repost))
+}
+
+func (h *adminHandlers) setRole(
+	ctx context.Context, actor journal.Actor, id shop.ID, b roleBody,
+) (operatorUser, error) {
+	u, err := h.Users.SetRole(ctx, actor, id, b.Role)
 	return accountOf(&u), err
 }
 
-func (a *api) revokeUser(ctx context.Context, actor journal.Actor, id shop.ID, _ noteBody) (revokedResponse, error) {
-	n, err := a.Users.RevokeUser(ctx, actor, id)
+func (h *adminHandlers) revokeUser(
+	ctx context.Context, actor journal.Actor, id shop.ID, _ noteBody,
+) (revokedResponse, error) {
+	n, err := h.Users.RevokeUser(ctx, actor, id)
 	return revokedResponse{n}, err
 }
 
-func (a *api) deleteUser(ctx context.Context, actor journal.Actor, id shop.ID, _ noteBody) (struct{}, error) {
-	return struct{}{}, a.Users.DeleteUser(ctx, actor, id)
+func (h *adminHandlers) deleteUser(ctx context.Context, actor journal.Actor, id shop.ID, _ noteBody) (struct{}, error) {
+	return struct{}{}, h.Users.DeleteUser(ctx, actor, id)
 }
 
 // reconcileDay queries the gateway for up to a few hundred orders, which takes seconds.
-func (a *api) reconcileDay(c *fiber.Ctx) error {
+func (h *adminHandlers) reconcileDay(c *fiber.Ctx) error {
 	day, err := time.Parse(time.DateOnly, c.Query("day"))
 	if err != nil {
 		return shop.Fail(shop.BadRequest, "day must be a date like 2026-11-21")
@@ -61,11 +74,11 @@ func (a *api) reconcileDay(c *fiber.Ctx) error {
 		return err
 	}
 	return respondWithLongTimeout(c, func(ctx context.Context) (payment.ReconciliationReport, error) {
-		return a.ReconcileDay(ctx, day, after)
+		return h.Reconciliation.ReconcileDay(ctx, day, after)
 	})
 }
 
-func (a *api) repost(c *fiber.Ctx, actor journal.Actor) error {
+func (h *adminHandlers) repost(c *fiber.Ctx, actor journal.Actor) error {
 	var b repostBody
 	if err := decode(raw(c), &b); err != nil {
 		return err
@@ -74,7 +87,7 @@ func (a *api) repost(c *fiber.Ctx, actor journal.Actor) error {
 		return shop.Fail(shop.BadRequest, "since is missing: send a Unix time in milliseconds")
 	}
 	return respondWithLongTimeout(c, func(ctx context.Context) (repostResponse, error) {
-		n, err := a.FailedJobs.Repost(ctx, actor, b.Since)
+		n, err := h.FailedJobs.Repost(ctx, actor, b.Since)
 		return repostResponse{n}, err
 	})
 }

@@ -44,31 +44,39 @@ func (o *optional[T]) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, o.value)
 }
 
-func (a *api) catalogueRoutes(r fiber.Router) {
-	r.Get("/products", a.anyOperator(a.productRecords))
-	r.Post("/products", a.asActor(withDryRun(operationWith(a.Catalogue.CreateProduct))))
-	r.Get("/products/:id", a.anyOperator(byID(a.Catalogue.ProductRecord)))
-	r.Patch("/products/:id", a.asActor(withDryRun(operationOn(a.editProduct))))
-	r.Put("/products/:id/images", a.asActor(withDryRun(operationOn(a.setProductImages))))
-	r.Post("/images", a.asActor(withDryRun(a.uploadImage)))
-	r.Get("/categories", a.anyOperator(a.categoryRecords))
-	r.Post("/categories", a.asActor(withDryRun(operationWith(a.Catalogue.CreateCategory))))
-	r.Get("/categories/:id", a.anyOperator(byID(a.Catalogue.CategoryRecord)))
-	r.Patch("/categories/:id", a.asActor(withDryRun(operationOn(a.Catalogue.EditCategory))))
-	r.Get("/slots", a.anyOperator(a.slotCalendar))
-	r.Post("/slots", a.asActor(withDryRun(operationWith(a.Catalogue.CreateSlot))))
-	r.Post("/slots/template", a.asActor(withDryRun(operationWith(a.applyTemplate))))
-	r.Delete("/slots/:id", a.asActor(withDryRun(operationOn(a.removeSlot))))
-	r.Get("/sales", a.anyOperator(a.saleRecords))
-	r.Post("/sales", a.asActor(withDryRun(operationWith(a.Catalogue.CreateSale))))
-	r.Get("/sales/:id", a.anyOperator(byID(a.Catalogue.SaleRecord)))
-	r.Patch("/sales/:id", a.asActor(withDryRun(operationOn(a.Catalogue.EditSale))))
-	r.Post("/sales/:id/copy", a.asActor(withDryRun(operationOn(a.Catalogue.CopySale))))
-	r.Get("/sales/:id/readiness", a.anyOperator(byID(a.Readiness)))
-	r.Get("/export/products.csv", a.anyOperator(a.exportProducts))
-	r.Get("/export/sales.csv", a.anyOperator(a.exportSales))
-	r.Post("/import/products", a.asActor(withDryRun(a.importFile(a.Catalogue.ImportProducts))))
-	r.Post("/import/sales", a.asActor(withDryRun(a.importFile(a.Catalogue.ImportSales))))
+// catalogueHandlers edit products, categories, slots and planned sales, one by one and as tables.
+type catalogueHandlers struct {
+	*front
+	Catalogue *backoffice.CatalogueService
+	// Readiness runs the checklist of a sale.
+	Readiness func(ctx context.Context, sale shop.ID) (backoffice.Readiness, error)
+}
+
+func (h *catalogueHandlers) routes(r fiber.Router) {
+	r.Get("/products", h.anyOperator(h.productRecords))
+	r.Post("/products", h.asActor(withDryRun(operationWith(h.Catalogue.CreateProduct))))
+	r.Get("/products/:id", h.anyOperator(byID(h.Catalogue.ProductRecord)))
+	r.Patch("/products/:id", h.asActor(withDryRun(operationOn(h.editProduct))))
+	r.Put("/products/:id/images", h.asActor(withDryRun(operationOn(h.setProductImages))))
+	r.Post("/images", h.asActor(withDryRun(h.uploadImage)))
+	r.Get("/categories", h.anyOperator(h.categoryRecords))
+	r.Post("/categories", h.asActor(withDryRun(operationWith(h.Catalogue.CreateCategory))))
+	r.Get("/categories/:id", h.anyOperator(byID(h.Catalogue.CategoryRecord)))
+	r.Patch("/categories/:id", h.asActor(withDryRun(operationOn(h.Catalogue.EditCategory))))
+	r.Get("/slots", h.anyOperator(h.slotCalendar))
+	r.Post("/slots", h.asActor(withDryRun(operationWith(h.Catalogue.CreateSlot))))
+	r.Post("/slots/template", h.asActor(withDryRun(operationWith(h.applyTemplate))))
+	r.Delete("/slots/:id", h.asActor(withDryRun(operationOn(h.removeSlot))))
+	r.Get("/sales", h.anyOperator(h.saleRecords))
+	r.Post("/sales", h.asActor(withDryRun(operationWith(h.Catalogue.CreateSale))))
+	r.Get("/sales/:id", h.anyOperator(byID(h.Catalogue.SaleRecord)))
+	r.Patch("/sales/:id", h.asActor(withDryRun(operationOn(h.Catalogue.EditSale))))
+	r.Post("/sales/:id/copy", h.asActor(withDryRun(operationOn(h.Catalogue.CopySale))))
+	r.Get("/sales/:id/readiness", h.anyOperator(byID(h.Readiness)))
+	r.Get("/export/products.csv", h.anyOperator(h.exportProducts))
+	r.Get("/export/sales.csv", h.anyOperator(h.exportSales))
+	r.Post("/import/products", h.asActor(withDryRun(h.importFile(h.Catalogue.ImportProducts))))
+	r.Post("/import/sales", h.asActor(withDryRun(h.importFile(h.Catalogue.ImportSales))))
 }
 
 // dryRun reports whether the operation is a dry run.
@@ -92,7 +100,7 @@ func withDryRun(handle func(c *fiber.Ctx, actor journal.Actor) error) func(c *fi
 	}
 }
 
-func (a *api) productRecords(c *fiber.Ctx) error {
+func (h *catalogueHandlers) productRecords(c *fiber.Ctx) error {
 	q := store.ProductsQuery{Text: c.Query("q"), Archived: c.Query("archived") == "true"}
 	var err error
 	if q.Category, err = queryID(c, "category"); err != nil {
@@ -102,29 +110,29 @@ func (a *api) productRecords(c *fiber.Ctx) error {
 		return err
 	}
 	return respondPage(c, "products", func(ctx context.Context) ([]store.ProductRecord, bool, error) {
-		return a.Catalogue.ProductRecords(ctx, q)
+		return h.Catalogue.ProductRecords(ctx, q)
 	})
 }
 
-func (a *api) editProduct(
+func (h *catalogueHandlers) editProduct(
 	ctx context.Context, actor journal.Actor, id shop.ID, b productEdit,
 ) (backoffice.SavedProduct, error) {
 	b.ProductEdit.CategoryID = b.CategoryID.value
-	return a.Catalogue.EditProduct(ctx, actor, id, b.ProductEdit)
+	return h.Catalogue.EditProduct(ctx, actor, id, b.ProductEdit)
 }
 
-func (a *api) setProductImages(
+func (h *catalogueHandlers) setProductImages(
 	ctx context.Context, actor journal.Actor, id shop.ID, b imagesBody,
 ) (store.ProductRecord, error) {
-	return a.Catalogue.SetProductImages(ctx, actor, id, b.Version, b.Images)
+	return h.Catalogue.SetProductImages(ctx, actor, id, b.Version, b.Images)
 }
 
-func (a *api) categoryRecords(c *fiber.Ctx) error {
-	return respondList(c, "categories", a.Catalogue.CategoryRecords)
+func (h *catalogueHandlers) categoryRecords(c *fiber.Ctx) error {
+	return respondList(c, "categories", h.Catalogue.CategoryRecords)
 }
 
 // slotCalendar sends the slots of the local days from `from` to `to`; without `to`, the slots of one day.
-func (a *api) slotCalendar(c *fiber.Ctx) error {
+func (h *catalogueHandlers) slotCalendar(c *fiber.Ctx) error {
 	from, to := backoffice.Day(c.Query("from")), backoffice.Day(c.Query("to"))
 	if to == "" {
 		to = from
@@ -132,30 +140,30 @@ func (a *api) slotCalendar(c *fiber.Ctx) error {
 	if from == "" {
 		return shop.Fail(shop.BadRequest, "from must be a day like 2026-11-21")
 	}
-	begin, end, err := a.Catalogue.Days(from, to)
+	begin, end, err := h.Catalogue.Days(from, to)
 	if err != nil {
 		return err
 	}
 	return respond(c, func(ctx context.Context) (calendarResponse, error) {
-		slots, err := a.Catalogue.SlotCalendar(ctx, begin, end)
-		return calendarResponse{nonNilList(slots), a.Catalogue.TimeZone()}, err
+		slots, err := h.Catalogue.SlotCalendar(ctx, begin, end)
+		return calendarResponse{nonNilList(slots), h.Catalogue.TimeZone()}, err
 	})
 }
 
-func (a *api) applyTemplate(
+func (h *catalogueHandlers) applyTemplate(
 	ctx context.Context, actor journal.Actor, b templateBody,
 ) (backoffice.SlotPlan, error) {
 	actor.DryRun = actor.DryRun || b.DryRun
-	return a.Catalogue.ApplyTemplate(ctx, actor, b.SlotTemplate)
+	return h.Catalogue.ApplyTemplate(ctx, actor, b.SlotTemplate)
 }
 
-func (a *api) removeSlot(
+func (h *catalogueHandlers) removeSlot(
 	ctx context.Context, actor journal.Actor, id shop.ID, _ struct{},
 ) (shop.Slot, error) {
-	return a.Catalogue.RemoveSlot(ctx, actor, id)
+	return h.Catalogue.RemoveSlot(ctx, actor, id)
 }
 
-func (a *api) saleRecords(c *fiber.Ctx) error {
+func (h *catalogueHandlers) saleRecords(c *fiber.Ctx) error {
 	q := store.SalesQuery{
 		Phase: shop.Phase(c.Query("phase")), Text: c.Query("q"), Archived: c.Query("archived") == "true",
 	}
@@ -172,6 +180,6 @@ func (a *api) saleRecords(c *fiber.Ctx) error {
 		return err
 	}
 	return respondPage(c, "sales", func(ctx context.Context) ([]store.SaleRecord, bool, error) {
-		return a.Catalogue.SaleRecords(ctx, q)
+		return h.Catalogue.SaleRecords(ctx, q)
 	})
 }

@@ -5,32 +5,39 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"stampede/app/backoffice"
 	"stampede/app/journal"
 	"stampede/app/shop"
 )
 
-// failedJobRoutes registers the routes for failed jobs: dead letters, postings and e-mails.
-func (a *api) failedJobRoutes(r fiber.Router) {
-	r.Get("/dead", a.anyOperator(failedJobs("letters", a.FailedJobs.ListDead)))
-	r.Get("/dead/:id", a.anyOperator(func(c *fiber.Ctx) error {
+// failedJobHandlers serve dead letters, postings and e-mails that failed.
+type failedJobHandlers struct {
+	*front
+	FailedJobs *backoffice.FailedJobs
+}
+
+// routes registers the routes for failed jobs: dead letters, postings and e-mails.
+func (h *failedJobHandlers) routes(r fiber.Router) {
+	r.Get("/dead", h.anyOperator(failedJobs("letters", h.FailedJobs.ListDead)))
+	r.Get("/dead/:id", h.anyOperator(func(c *fiber.Ctx) error {
 		id := c.Params("id")
 		return respond(c, func(ctx context.Context) (shop.DeadLetter,
 			error,
 		) {
-			return a.FailedJobs.DeadLetter(ctx, id)
+			return h.FailedJobs.DeadLetter(ctx, id)
 		})
 	}))
-	r.Post("/dead/:id/replay", a.asActor(operationOnEntry(func(ctx context.Context, actor journal.Actor, id string) (any, error) {
-		order, err := a.FailedJobs.ReplayDead(ctx, actor, id)
+	r.Post("/dead/:id/replay", h.asActor(operationOnEntry(func(ctx context.Context, actor journal.Actor, id string) (any, error) {
+		order, err := h.FailedJobs.ReplayDead(ctx, actor, id)
 		return operatorOrder{Order: order, User: order.User}, err
 	})))
-	r.Post("/dead/:id/drop", a.asActor(operationOnEntry(withoutResult(a.FailedJobs.DropDead))))
-	r.Get("/parked", a.anyOperator(failedJobs("postings", a.FailedJobs.ListMessages)))
-	r.Post("/parked/:id/replay", a.asActor(operationOnEntry(withoutResult(a.FailedJobs.ReplayMessage))))
-	r.Post("/parked/:id/drop", a.asActor(operationOnEntry(withoutResult(a.FailedJobs.DropMessage))))
-	r.Get("/mails", a.anyOperator(failedJobs("mails", a.FailedJobs.ListEmails)))
-	r.Post("/mails/:id/retry", a.asActor(operationOnEntry(withoutResult(a.FailedJobs.ReplayEmail))))
-	r.Post("/mails/:id/drop", a.asActor(operationOnEntry(withoutResult(a.FailedJobs.DropEmail))))
+	r.Post("/dead/:id/drop", h.asActor(operationOnEntry(withoutResult(h.FailedJobs.DropDead))))
+	r.Get("/parked", h.anyOperator(failedJobs("postings", h.FailedJobs.ListMessages)))
+	r.Post("/parked/:id/replay", h.asActor(operationOnEntry(withoutResult(h.FailedJobs.ReplayMessage))))
+	r.Post("/parked/:id/drop", h.asActor(operationOnEntry(withoutResult(h.FailedJobs.DropMessage))))
+	r.Get("/mails", h.anyOperator(failedJobs("mails", h.FailedJobs.ListEmails)))
+	r.Post("/mails/:id/retry", h.asActor(operationOnEntry(withoutResult(h.FailedJobs.ReplayEmail))))
+	r.Post("/mails/:id/drop", h.asActor(operationOnEntry(withoutResult(h.FailedJobs.DropEmail))))
 }
 
 // failedJobs returns the handler of a list of failed jobs.

@@ -2,6 +2,9 @@ package api
 
 import (
 	"context"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
 
 	"stampede/app/backoffice"
 	"stampede/app/journal"
@@ -58,7 +61,26 @@ func saleOperation(
 	}
 }
 
-func (a *api) changeStock(
+// operatorSaleHandlers change running sales and report on them.
+type operatorSaleHandlers struct {
+	*front
+	Sales   *backoffice.SaleService
+	Reports *backoffice.ReportService
+	Zone    *time.Location
+}
+
+func (h *operatorSaleHandlers) routes(r fiber.Router) {
+	r.Get("/sales/:id/report", h.anyOperator(byID(h.Reports.SaleReport)))
+	r.Get("/sales/:id/report.csv", h.anyOperator(h.saleReportCSV))
+	r.Post("/sales/:id/pause", h.asActor(operationOn(saleOperation(h.Sales.PauseSale))))
+	r.Post("/sales/:id/resume", h.asActor(operationOn(saleOperation(h.Sales.ResumeSale))))
+	r.Post("/sales/:id/end", h.asActor(operationOn(saleOperation(h.Sales.EndSale))))
+	r.Post("/sales/:id/stock", h.asActor(operationOn(h.changeStock)))
+	r.Post("/sales/:id/challenge", h.asActor(operationOn(h.setChallenge)))
+	r.Post("/sales/:id/guests", h.asActor(operationOn(h.addGuests)))
+}
+
+func (h *operatorSaleHandlers) changeStock(
 	ctx context.Context, actor journal.Actor, sale shop.ID, b stockBody,
 ) (out stockResponse, err error) {
 	op, err := b.operation()
@@ -66,26 +88,28 @@ func (a *api) changeStock(
 		return out, err
 	}
 	if b.Units >= 0 {
-		out.OperatorSale, err = a.Sales.AddStock(ctx, actor, sale, op, b.Units)
+		out.OperatorSale, err = h.Sales.AddStock(ctx, actor, sale, op, b.Units)
 		return out, err
 	}
 	var withdrawal shop.StockWithdrawal
-	out.OperatorSale, withdrawal, err = a.Sales.WithdrawStock(ctx, actor, sale, op, -b.Units)
+	out.OperatorSale, withdrawal, err = h.Sales.WithdrawStock(ctx, actor, sale, op, -b.Units)
 	out.Withdrawal = &withdrawal
 	return out, err
 }
 
-func (a *api) setChallenge(
+func (h *operatorSaleHandlers) setChallenge(
 	ctx context.Context, actor journal.Actor, sale shop.ID, b challengeBody,
 ) (backoffice.OperatorSale, error) {
 	op, err := b.operation()
 	if err != nil {
 		return backoffice.OperatorSale{}, err
 	}
-	return a.Sales.SetSaleChallenge(ctx, actor, sale, op, b.Challenge)
+	return h.Sales.SetSaleChallenge(ctx, actor, sale, op, b.Challenge)
 }
 
-func (a *api) addGuests(ctx context.Context, actor journal.Actor, sale shop.ID, b guestsBody) (guestsResponse, error) {
-	tokens, err := a.Sales.AddGuests(ctx, actor, sale, b.Guests)
+func (h *operatorSaleHandlers) addGuests(
+	ctx context.Context, actor journal.Actor, sale shop.ID, b guestsBody,
+) (guestsResponse, error) {
+	tokens, err := h.Sales.AddGuests(ctx, actor, sale, b.Guests)
 	return guestsResponse{tokens}, err
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"stampede/app/backoffice"
 	"stampede/app/payment"
 	"stampede/app/privacy"
 	"stampede/app/shop"
@@ -34,14 +35,20 @@ type (
 	}
 )
 
-func (a *api) searchRoutes(r fiber.Router) {
-	r.Get("/orders", a.anyOperator(a.searchOrders))
-	r.Get("/users", a.anyOperator(a.searchUsers))
-	r.Get("/users/:id", a.anyOperator(byID(a.findUser)))
-	r.Get("/payments", a.anyOperator(a.searchPayments))
+// searchHandlers find orders, users and payments.
+type searchHandlers struct {
+	*front
+	Search *backoffice.SearchService
 }
 
-func (a *api) searchOrders(c *fiber.Ctx) error {
+func (h *searchHandlers) routes(r fiber.Router) {
+	r.Get("/orders", h.anyOperator(h.searchOrders))
+	r.Get("/users", h.anyOperator(h.searchUsers))
+	r.Get("/users/:id", h.anyOperator(byID(h.findUser)))
+	r.Get("/payments", h.anyOperator(h.searchPayments))
+}
+
+func (h *searchHandlers) searchOrders(c *fiber.Ctx) error {
 	q := store.OrderSearch{State: shop.OrderState(c.Query("state"))}
 	if q.State != "" && !q.State.HasRow() {
 		return shop.Fail(shop.BadRequest, "state must be pending, paid, shipped, finished, "+
@@ -59,7 +66,7 @@ func (a *api) searchOrders(c *fiber.Ctx) error {
 	}
 	text := c.Query("q")
 	return respondPage(c, "orders", func(ctx context.Context) ([]operatorOrder, bool, error) {
-		orders, more, err := a.Search.SearchOrders(ctx, q, text)
+		orders, more, err := h.Search.SearchOrders(ctx, q, text)
 		out := make([]operatorOrder, len(orders))
 		for i, o := range orders {
 			out[i] = operatorOrder{Order: o, User: o.User}
@@ -68,7 +75,7 @@ func (a *api) searchOrders(c *fiber.Ctx) error {
 	})
 }
 
-func (a *api) searchUsers(c *fiber.Ctx) error {
+func (h *searchHandlers) searchUsers(c *fiber.Ctx) error {
 	q := store.UserSearch{Role: shop.Role(c.Query("role"))}
 	switch q.Role {
 	case "", shop.Shopper, shop.Operator, shop.Admin:
@@ -81,7 +88,7 @@ func (a *api) searchUsers(c *fiber.Ctx) error {
 	}
 	text := c.Query("q")
 	return respondPage(c, "users", func(ctx context.Context) ([]operatorUser, bool, error) {
-		users, more, err := a.Search.SearchUsers(ctx, q, text)
+		users, more, err := h.Search.SearchUsers(ctx, q, text)
 		out := make([]operatorUser, len(users))
 		for i := range users {
 			out[i] = accountOf(&users[i])
@@ -94,8 +101,8 @@ func accountOf(u *shop.User) operatorUser {
 	return operatorUser{u.ID, u.Email, u.Name, u.Role, u.State, u.Lang, u.CreatedAt}
 }
 
-func (a *api) findUser(ctx context.Context, id shop.ID) (userData, error) {
-	f, err := a.Search.FindUser(ctx, id)
+func (h *searchHandlers) findUser(ctx context.Context, id shop.ID) (userData, error) {
+	f, err := h.Search.FindUser(ctx, id)
 	out := userData{
 		ID: id, Guest: f.Guest, Devices: make([]privacy.ExportedDevice, len(f.Devices)), Orders: nonNilList(f.Orders),
 		More: f.More, Blocks: nonNilList(f.Blocks),
@@ -115,7 +122,7 @@ func (a *api) findUser(ctx context.Context, id shop.ID) (userData, error) {
 // maxTrade is the maximum length of a trade number in bytes.
 const maxTrade = 64
 
-func (a *api) searchPayments(c *fiber.Ctx) error {
+func (h *searchHandlers) searchPayments(c *fiber.Ctx) error {
 	q := store.PaymentSearch{Outcome: payment.Outcome(c.Query("state")), Before: c.Query("before")}
 	if q.Outcome != "" && !q.Outcome.Valid() {
 		return shop.Fail(shop.BadRequest, "state must be taken, late, revived, refunded, unknown_order, wrong_amount, "+
@@ -130,6 +137,6 @@ func (a *api) searchPayments(c *fiber.Ctx) error {
 	}
 	text := c.Query("q")
 	return respondPage(c, "payments", func(ctx context.Context) ([]payment.ReceivedPayment, bool, error) {
-		return a.Search.SearchPayments(ctx, q, text)
+		return h.Search.SearchPayments(ctx, q, text)
 	})
 }

@@ -14,17 +14,17 @@ import (
 // each.
 const longTimeout = 50 * time.Second
 
-func (a *api) exportProducts(c *fiber.Ctx) error {
-	return sendTable(c, longTimeout, "products.csv", a.Catalogue.ExportProducts)
+func (h *catalogueHandlers) exportProducts(c *fiber.Ctx) error {
+	return sendTable(c, longTimeout, "products.csv", h.Catalogue.ExportProducts)
 }
 
-func (a *api) exportSales(c *fiber.Ctx) error {
+func (h *catalogueHandlers) exportSales(c *fiber.Ctx) error {
 	slot, err := queryID(c, "slot")
 	if err != nil {
 		return err
 	}
 	return sendTable(c, longTimeout, "sales.csv", func(ctx context.Context) ([]byte, error) {
-		return a.Catalogue.ExportSales(ctx, slot)
+		return h.Catalogue.ExportSales(ctx, slot)
 	})
 }
 
@@ -44,14 +44,14 @@ func sendTable(
 }
 
 // saleReportCSV sends the report of a sale as CSV.
-func (a *api) saleReportCSV(c *fiber.Ctx) error {
+func (h *operatorSaleHandlers) saleReportCSV(c *fiber.Ctx) error {
 	id, err := pathID(c)
 	if err != nil {
 		return err
 	}
 	return sendTable(c, callTimeout, "sale-"+id.String()+".csv", func(ctx context.Context) ([]byte, error) {
-		report, err := a.SaleReport(ctx, id)
-		return report.CSV(a.Zone), err
+		report, err := h.Reports.SaleReport(ctx, id)
+		return report.CSV(h.Zone), err
 	})
 }
 
@@ -61,7 +61,7 @@ func respondWithLongTimeout[T any](c *fiber.Ctx, call func(ctx context.Context) 
 }
 
 // importFile returns the handler of an import.
-func (a *api) importFile(
+func (h *catalogueHandlers) importFile(
 	call func(ctx context.Context, actor journal.Actor, file []byte) (backoffice.ImportReport, error),
 ) func(c *fiber.Ctx, actor journal.Actor) error {
 	return func(c *fiber.Ctx, actor journal.Actor) error {

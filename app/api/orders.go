@@ -16,10 +16,12 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"stampede/app/admission"
+	"stampede/app/backoffice"
 	"stampede/app/limits"
 	"stampede/app/order"
 	"stampede/app/payment"
 	"stampede/app/shop"
+	"stampede/app/trace"
 )
 
 const (
@@ -55,16 +57,32 @@ type (
 // errHTTPBuyOff is shared and must not be changed.
 var errHTTPBuyOff = shop.Fail(shop.Forbidden, "buying over HTTP is switched off; buy on the page, which uses a socket")
 
-func (a *api) buy(c *fiber.Ctx, who shop.Identity) error {
+// buyHandlers serve buys and the passes that a sale may require.
+type buyHandlers struct {
+	*front
+	Buy      func(ctx context.Context, user shop.ID, req order.BuyRequest) (order.Receipt, error)
+	Admit    func(user shop.ID, addr netip.Addr, sale shop.ID) error
+	Rejected func(sale shop.ID, err error)
+	Passes   *admission.PassService
+	Tracer   *trace.Tracer
+}
+
+func (h *buyHandlers) routes(v1 fiber.Router) {
+	v1.Post("/sales/:id/buy", h.asIdentity(h.buy))
+	v1.Post("/sales/:id/pass", h.limit(limits.Pass), h.asIdentity(h.requestPass))
+	v1.Post("/sales/:id/solve", h.limit(limits.Pass), h.asIdentity(h.solvePass))
+}
+
+func (h *buyHandlers) buy(c *fiber.Ctx, who shop.Identity) error {
 	sale, err := pathID(c)
 	if err != nil {
 		return err
 	}
-	if !a.Switches().HTTPBuy {
-		a.BuyRejected(sale, errHTTPBuyOff)
+	if !h.Switches().HTTPBuy {
+		h.Rejected(sale, errHTTPBuyOff)
 		return errHTTPBuyOff
 	}
-	if err := a.AdmitBuy(who.User, hostAddr(c.IP()), sale); err != nil {
+	if err := h.Admit(who.User, hostAddr(c.IP()), sale); err != nil {
 		return err
 	}
 	var b buyBody
@@ -77,10 +95,10 @@ func (a *api) buy(c *fiber.Ctx, who shop.Identity) error {
 	}
 	req := order.BuyRequest{
 		Sale: sale, Qty: qty, Key: b.Key, Address: b.Address, Pass: b.Pass,
-		Span: a.Tracer.Sample("http", c.Context().Time()),
+		Span: h.Tracer.Sample("http", c.Context().Time()),
 	}
 	return respond(c, func(ctx context.Context) (order.Receipt, error) {
-		return a.Buy(shop.BoundTo(ctx, &who), who.User, req)
+		return h.Buy(shop.BoundTo(ctx, &who), who.User, req)
 	})
 }
 
@@ -96,7 +114,29 @@ func stateHandler(
 	}
 }
 
-func (a *api) orders(c *fiber.Ctx, user shop.ID) error {
+// orderHandlers serve the caller's orders.
+type orderHandlers struct {
+	*front
+	Orders    *order.Reader
+	Expirer   *order.Expirer
+	Payments  *payment.PaymentService
+	Addresses *order.Addresses
+	Refunds   *payment.RefundRequests
+	Shipping  *backoffice.ShippingService
+	pollers   *pollers
+}
+
+func (h *orderHandlers) routes(v1 fiber.Router) {
+	v1.Get("/orders", h.limit(limits.Orders), h.asUser(h.orders))
+	v1.Get("/orders/:id", h.limit(limits.Orders), h.asUser(h.order))
+	v1.Post("/orders/:id/cancel", h.limit(limits.Cancel), h.asUser(stateHandler(h.Expirer.Cancel)))
+	v1.Post("/orders/:id/pay", h.limit(limits.Pay), h.asUser(onMyObject(h.pay)))
+	v1.Post("/orders/:id/address", h.limit(limits.Orders), h.asUser(onMyObject(h.setAddress)))
+	v1.Post("/orders/:id/refund", h.limit(limits.Refund), h.asUser(onMyObject(h.refund)))
+	v1.Post("/orders/:id/receipt", h.limit(limits.Orders), h.asUser(stateHandler(h.Shipping.ConfirmReceipt)))
+}
+
+func (h *orderHandlers) orders(c *fiber.Ctx, user shop.ID) error {
 	q := shop.OrdersQuery{User: user}
 	var err error
 	if q.Sale, err = queryID(c, "sale"); err != nil {
@@ -105,30 +145,30 @@ func (a *api) orders(c *fiber.Ctx, user shop.ID) error {
 	if q.Before, q.Limit, err = parseBefore(c); err != nil {
 		return err
 	}
-	return a.cached(c, "orders", q, user, func() error {
+	return h.cached(c, "orders", q, user, func() error {
 		return respondPage(c, "orders", func(ctx context.Context) ([]shop.Order, bool, error) {
-			return a.Orders.OrdersOf(ctx, q)
+			return h.Orders.OrdersOf(ctx, q)
 		})
 	})
 }
 
-func (a *api) pay(ctx context.Context, user, order shop.ID, b payBody) (payment.Payable, error) {
-	return a.Pay(ctx, user, order, payment.PayVia(b.Via))
+func (h *orderHandlers) pay(ctx context.Context, user, order shop.ID, b payBody) (payment.Payable, error) {
+	return h.Payments.Pay(ctx, user, order, payment.PayVia(b.Via))
 }
 
-func (a *api) setAddress(ctx context.Context, user, order shop.ID, b addressBody) (stateResponse, error) {
-	state, err := a.SetAddress(ctx, user, order, b.Address)
+func (h *orderHandlers) setAddress(ctx context.Context, user, order shop.ID, b addressBody) (stateResponse, error) {
+	state, err := h.Addresses.SetAddress(ctx, user, order, b.Address)
 	return stateResponse{state}, err
 }
 
-func (a *api) refund(ctx context.Context, user, order shop.ID, b refundBody) (stateResponse, error) {
-	state, err := a.RequestRefund(ctx, user, order, b.Reason)
+func (h *orderHandlers) refund(ctx context.Context, user, order shop.ID, b refundBody) (stateResponse, error) {
+	state, err := h.Refunds.RequestRefund(ctx, user, order, b.Reason)
 	return stateResponse{state}, err
 }
 
 // order sends an order of the user and its timeline. With the parameter wait it responds when the order changes, or
 // after wait seconds.
-func (a *api) order(c *fiber.Ctx, user shop.ID) error {
+func (h *orderHandlers) order(c *fiber.Ctx, user shop.ID) error {
 	id, err := pathID(c)
 	if err != nil {
 		return err
@@ -140,21 +180,21 @@ func (a *api) order(c *fiber.Ctx, user shop.ID) error {
 	addr := hostAddr(c.IP())
 	timeout := time.Duration(wait) * time.Second
 	return respondWithTimeout(c, timeout+callTimeout, func(ctx context.Context) (order.Detail, error) {
-		found, err := a.Orders.Order(ctx, user, id)
+		found, err := h.Orders.Order(ctx, user, id)
 		if err != nil {
 			return order.Detail{}, err
 		}
-		if wait > 0 && a.pollers.enter(user, addr) {
-			defer a.pollers.leave(user, addr)
-			found = a.waitForChange(user, found, timeout)
+		if wait > 0 && h.pollers.enter(user, addr) {
+			defer h.pollers.leave(user, addr)
+			found = h.waitForChange(user, found, timeout)
 		}
-		return a.Orders.Detail(ctx, found)
+		return h.Orders.Detail(ctx, found)
 	})
 }
 
 // waitForChange reads the order every pollEvery until it has changed or the timeout has passed. It retries after
 // errors.
-func (a *api) waitForChange(user shop.ID, order shop.Order, timeout time.Duration) shop.Order {
+func (h *orderHandlers) waitForChange(user shop.ID, order shop.Order, timeout time.Duration) shop.Order {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	ticker := time.NewTicker(pollEvery)
@@ -163,10 +203,10 @@ func (a *api) waitForChange(user shop.ID, order shop.Order, timeout time.Duratio
 		select {
 		case <-ctx.Done():
 			return order
-		case <-a.Closing:
+		case <-h.Closing:
 			return order
 		case <-ticker.C:
-			current, err := a.Orders.Order(ctx, user, order.ID)
+			current, err := h.Orders.Order(ctx, user, order.ID)
 			if err == nil && (current.State != order.State || current.Rev != order.Rev) {
 				return current
 			}
@@ -237,20 +277,21 @@ type solveBody struct {
 }
 
 // requestPass returns a pass for the sale in the path, or the challenge that must be solved first. The body is ignored.
-func (a *api) requestPass(c *fiber.Ctx, who shop.Identity) error {
-	return a.handlePass(c, who, admission.PassRequest{}, a.Passes.RequestPass)
+func (h *buyHandlers) requestPass(c *fiber.Ctx, who shop.Identity) error {
+	return handlePass(c, who, admission.PassRequest{}, h.Passes.RequestPass)
 }
 
 // solvePass returns the pass for a solved challenge.
-func (a *api) solvePass(c *fiber.Ctx, who shop.Identity) error {
+func (h *buyHandlers) solvePass(c *fiber.Ctx, who shop.Identity) error {
 	var b solveBody
 	if err := decode(raw(c), &b); err != nil {
 		return err
 	}
-	return a.handlePass(c, who, admission.PassRequest{Task: b.Task, Answer: b.Answer}, a.Passes.SolvePass)
+	return handlePass(c, who, admission.PassRequest{Task: b.Task, Answer: b.Answer}, h.Passes.SolvePass)
 }
 
-func (a *api) handlePass(
+// handlePass serves a call of the pass service for the sale in the path.
+func handlePass(
 	c *fiber.Ctx, who shop.Identity, q admission.PassRequest,
 	requestPass func(ctx context.Context, q admission.PassRequest) (admission.PassResult, error),
 ) (err error) {

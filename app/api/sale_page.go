@@ -28,17 +28,17 @@ var saleTexts = map[string]struct {
 // salePage sends the page with the title, description and preview of a sale, for browsers and for programs that show a
 // shared link. The data come from the snapshot of the node. While the sale cannot be read, salePage sends the page
 // without them, and the page shows the reason.
-func (a *api) salePage(p *page) fiber.Handler {
+func (h *shopHandlers) salePage(p *page) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		lang := acceptedLang(c)
 		id, err := pathID(c)
 		if err != nil {
 			return p.notFound(c)
 		}
-		sale, err := a.visibleSale(c, id)
+		sale, err := h.visibleSale(c, id)
 		switch {
 		case err == nil:
-			text := a.addSale(string(p.index[lang].plain), sale, lang)
+			text := h.addSale(string(p.index[lang].plain), sale, lang)
 			return newIndex(text).send(c, fiber.StatusOK)
 		case shop.AsError(err).Code == shop.NotFound:
 			return p.notFound(c)
@@ -49,15 +49,15 @@ func (a *api) salePage(p *page) fiber.Handler {
 }
 
 // visibleSale reads a sale from the snapshot, without its numbers.
-func (a *api) visibleSale(c *fiber.Ctx, id shop.ID) (*shop.Sale, error) {
+func (h *shopHandlers) visibleSale(c *fiber.Ctx, id shop.ID) (*shop.Sale, error) {
 	ctx, cancel := context.WithTimeout(logContext(c), callTimeout)
 	defer cancel()
-	return a.Storefront.Catalogue.VisibleSale(ctx, id)
+	return h.Storefront.Catalogue.VisibleSale(ctx, id)
 }
 
 // addSale returns index.html with the data of a sale.
-func (a *api) addSale(index string, sale *shop.Sale, lang string) string {
-	name, description := productName(sale, lang), a.describe(sale, lang)
+func (h *shopHandlers) addSale(index string, sale *shop.Sale, lang string) string {
+	name, description := productName(sale, lang), h.describe(sale, lang)
 	head := "<title>" + html.EscapeString(name) + " — Stampede</title>"
 	add := func(property, content string) {
 		head += fmt.Sprintf("\n    <meta property=%q content=\"%s\" />", property, html.EscapeString(content))
@@ -66,11 +66,11 @@ func (a *api) addSale(index string, sale *shop.Sale, lang string) string {
 	add("og:type", "product")
 	add("og:title", name)
 	add("og:description", description)
-	add("og:url", a.saleURL(sale))
+	add("og:url", h.saleURL(sale))
 	if images := sale.Product.Images; len(images) > 0 {
 		image := images[0].URL
 		if strings.HasPrefix(image, "/") {
-			image = a.Public.String() + image
+			image = h.Public.String() + image
 		}
 		add("og:image", image)
 	}
@@ -80,16 +80,18 @@ func (a *api) addSale(index string, sale *shop.Sale, lang string) string {
 }
 
 // describe returns the price of a sale and its opening time in the shop's zone.
-func (a *api) describe(sale *shop.Sale, lang string) string {
+func (h *shopHandlers) describe(sale *shop.Sale, lang string) string {
 	texts := saleTexts[lang]
 	description := fmt.Sprintf(texts.price, shop.FormatFen(sale.PriceFen))
 	if list := sale.Product.ListPriceFen; list > sale.PriceFen {
 		description += fmt.Sprintf(texts.listPrice, shop.FormatFen(list))
 	}
-	return description + sale.OpensAt.Time().In(a.Zone).Format(texts.start)
+	return description + sale.OpensAt.Time().In(h.Zone).Format(texts.start)
 }
 
-func (a *api) saleURL(sale *shop.Sale) string { return a.Public.String() + "/sale/" + sale.ID.String() }
+func (h *shopHandlers) saleURL(sale *shop.Sale) string {
+	return h.Public.String() + "/sale/" + sale.ID.String()
+}
 
 func productName(sale *shop.Sale, lang string) string {
 	return cmp.Or(sale.Product.Texts[lang].Name, sale.Product.Name)

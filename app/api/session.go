@@ -37,7 +37,7 @@ type (
 
 // refresh returns new tokens. The new refresh token is sent in the same way as the current token: in the body or in the
 // cookie.
-func (a *api) refresh(c *fiber.Ctx) error {
+func (h *accountHandlers) refresh(c *fiber.Ctx) error {
 	var b refreshBody
 	if err := decodeOptional(c, &b); err != nil {
 		return err
@@ -57,17 +57,17 @@ func (a *api) refresh(c *fiber.Ctx) error {
 		client += appClient
 	}
 	return respond(c, func(ctx context.Context) (account.Session, error) {
-		session, err := a.Accounts.Refresh(ctx, token, client)
+		session, err := h.Accounts.Refresh(ctx, token, client)
 		if !inBody && errors.Is(err, &shop.Error{Code: shop.Unauthorized}) {
-			a.setRefresh(c, "")
+			h.setRefresh(c, "")
 		}
-		return a.placeRefreshToken(c, session, inBody), err
+		return h.placeRefreshToken(c, session, inBody), err
 	})
 }
 
 // logOut ends the session of one token, and removes the cookie unless the body has a token. The token is taken from the
 // body, otherwise from the Authorization header, otherwise from the cookie.
-func (a *api) logOut(c *fiber.Ctx) error {
+func (h *accountHandlers) logOut(c *fiber.Ctx) error {
 	var b logOutBody
 	if err := decodeOptional(c, &b); err != nil {
 		return err
@@ -77,7 +77,7 @@ func (a *api) logOut(c *fiber.Ctx) error {
 	switch {
 	case o.Refresh != "":
 	case bearer(c) != "":
-		if o.Who, err = a.identity(c); err != nil {
+		if o.Who, err = h.identity(c); err != nil {
 			return err
 		}
 	default:
@@ -89,9 +89,9 @@ func (a *api) logOut(c *fiber.Ctx) error {
 		}
 	}
 	return respond(c, func(ctx context.Context) (emptyResult, error) {
-		err := a.Accounts.LogOut(ctx, o)
+		err := h.Accounts.LogOut(ctx, o)
 		if code := shop.AsError(err).Code; b.Refresh == "" && (err == nil || code == shop.Unauthorized) {
-			a.setRefresh(c, "")
+			h.setRefresh(c, "")
 		}
 		return emptyResult{}, err
 	})
@@ -115,21 +115,21 @@ func cookieOf(c *fiber.Ctx) (string, error) {
 }
 
 // placeRefreshToken leaves the refresh token in the response to an app, and moves a browser's token into the cookie.
-func (a *api) placeRefreshToken(c *fiber.Ctx, s account.Session, isApp bool) account.Session {
+func (h *accountHandlers) placeRefreshToken(c *fiber.Ctx, s account.Session, isApp bool) account.Session {
 	if isApp || s.Refresh == "" {
 		return s
 	}
-	a.setRefresh(c, s.Refresh)
+	h.setRefresh(c, s.Refresh)
 	s.Refresh = ""
 	return s
 }
 
 // setRefresh sets the cookie; "" removes it. The cookie is Secure if the public URL uses https, even if a proxy does
 // not send X-Forwarded-Proto.
-func (a *api) setRefresh(c *fiber.Ctx, token string) {
+func (f *front) setRefresh(c *fiber.Ctx, token string) {
 	cookie := fiber.Cookie{
 		Name: refreshCookie, Value: token, Path: refreshPath, MaxAge: int(cookieLife.Seconds()),
-		HTTPOnly: true, SameSite: fiber.CookieSameSiteStrictMode, Secure: c.Secure() || a.Public.Scheme == "https",
+		HTTPOnly: true, SameSite: fiber.CookieSameSiteStrictMode, Secure: c.Secure() || f.Public.Scheme == "https",
 	}
 	if token == "" {
 		cookie.MaxAge, cookie.Expires = 0, fasthttp.CookieExpireDelete

@@ -221,7 +221,7 @@ func (w *world) ship() {
 
 func (w *world) requestRefund() {
 	w.pay()
-	_, err := w.services.RequestRefund(w.ctx, 42, 7, "too large")
+	_, err := w.services.RefundRequests.RequestRefund(w.ctx, 42, 7, "too large")
 	w.must(err)
 }
 

@@ -99,24 +99,24 @@ func firstFile(body []byte, boundary string) ([]byte, error) {
 	}
 }
 
-func (a *api) uploadImage(c *fiber.Ctx, actor journal.Actor) error {
+func (h *catalogueHandlers) uploadImage(c *fiber.Ctx, actor journal.Actor) error {
 	file, err := fileOf(c)
 	if err != nil {
 		return err
 	}
 	return respond(c, func(ctx context.Context) (backoffice.UploadedImage, error) {
-		return a.Catalogue.UploadImage(ctx, actor, file)
+		return h.Catalogue.UploadImage(ctx, actor, file)
 	})
 }
 
 var imageTypes = map[store.ImageKind]string{store.ImageJPEG: "image/jpeg", store.ImagePNG: "image/png"}
 
 // image sends a picture. The picture of a name never changes, so browsers and proxies may cache it.
-func (a *api) image(c *fiber.Ctx) error {
+func (h *shopHandlers) image(c *fiber.Ctx) error {
 	name := c.Params("file")
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
-	content, kind, err := a.Picture(ctx, name)
+	content, kind, err := h.Pictures.Picture(ctx, name)
 	if err != nil {
 		return err
 	}

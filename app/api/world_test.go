@@ -185,21 +185,24 @@ func openWorld(t testing.TB, o *Options) *world {
 	}, time.UTC)
 	w.must(catalogue.Refresh(w.ctx))
 	warmer := &catalog.Warmer{
-		Catalogue: catalogue, Sales: db.Sales(), PartitionEpoch: db.Partitions().PartitionEpoch, Redis: w.inventory,
+		Catalogue: catalogue, Sales: db.Sales(), PartitionEpoch: db.Partitions().PartitionEpoch,
+		Stock: w.inventory.Stock(),
 		Clock: w.clock,
 	}
-	reader := &order.Reader{Catalogue: catalogue, Redis: w.inventory, Store: db.Orders()}
+	reader := &order.Reader{
+		Catalogue: catalogue, Stock: w.inventory.Stock(), Queue: w.inventory.Queue(), Store: db.Orders(),
+	}
 	effects := &order.Effects{
-		Redis: w.inventory, Notifier: w.inventory, Store: db.Orders(),
+		Stock: w.inventory.Stock(), Queue: w.inventory.Queue(), Notifier: w.inventory.Sequences(), Store: db.Orders(),
 		PublishMarks: &order.PublishMarks{Store: db.Orders()},
 	}
 	w.payments = &payment.PaymentService{
-		Gateway: gateway{}, Redis: w.inventory, Trades: db.Payments(), Refunds: db.Refunds(), Orders: db.Orders(),
+		Gateway: gateway{}, Stock: w.inventory.Stock(), Queue: w.inventory.Queue(), Trades: db.Payments(),
+		Refunds: db.Refunds(), Orders: db.Orders(),
 		Sales: db.Sales(), Effects: effects, Margin: time.Second,
 	}
 	w.must((&recovery.Driver{
-		Partitions: 1, Redis: w.inventory, Orders: db.Orders(), Sales: db.Sales(), Epochs: db.Partitions(),
-		History: db.History(), Payments: db.Payments(), Refunds: db.Refunds(),
+		Partitions: 1, Store: db, Redis: w.inventory,
 		TakesPayments: true, PayWindow: time.Hour, Margin: time.Second, Spread: time.Millisecond,
 		Trust: func(_ context.Context, server string, generation int64) error {
 			db.History().Trust(server, generation)
@@ -224,29 +227,30 @@ func openWorld(t testing.TB, o *Options) *world {
 
 	o.Now = w.clock.Now
 	o.Storefront = &catalog.Storefront{
-		Catalogue: catalogue, Warmer: warmer, Redis: w.inventory, Clock: w.clock,
+		Catalogue: catalogue, Warmer: warmer, Stock: w.inventory.Stock(), Clock: w.clock,
 		Ticker: &catalog.Ticker{
-			Node: "node", Catalogue: catalogue, Redis: w.inventory, Clock: w.clock,
+			Node: "node", Catalogue: catalogue, Stock: w.inventory.Stock(), Clock: w.clock,
 			Interval: func() time.Duration { return time.Second },
 		},
 	}
-	o.Picture = backoffice.NewPictures(db).Picture
+	o.Pictures = backoffice.NewPictures(db)
 	o.Passes = &admission.PassService{
 		Catalogue: catalogue, Clock: w.clock, Passes: passes, Captcha: o.Accounts.Captchas, Settings: db.Settings(),
 	}
 	o.Buy = (&order.Checkout{
-		Catalogue: catalogue, Passes: passes, Gate: gate, SoldOut: order.NewSoldOutFlags(w.inventory), Warmer: warmer,
-		Redis: w.inventory, Store: db.Orders(), Clock: w.clock, Mint: mint,
+		Catalogue: catalogue, Passes: passes, Gate: gate, SoldOut: order.NewSoldOutFlags(w.inventory.Stock()),
+		Warmer: warmer,
+		Queue:  w.inventory.Queue(), Store: db.Orders(), Clock: w.clock, Mint: mint,
 	}).Buy
 	o.Orders = reader
-	o.Cancel = (&order.Expirer{Redis: w.inventory, Store: db.Orders(), Effects: effects, Reader: reader}).Cancel
-	o.Pay = w.payments.Pay
-	o.SetAddress = (&order.Addresses{
-		Redis: w.inventory, Store: db.Orders(), Effects: effects, Reader: reader, PayWindow: time.Minute,
-	}).SetAddress
-	o.RequestRefund = (&payment.RefundRequests{
-		Policy: payment.RefundByOperator, Redis: w.inventory, Refunds: db.Refunds(), Effects: effects,
-	}).RequestRefund
+	o.Expirer = &order.Expirer{Stock: w.inventory.Stock(), Store: db.Orders(), Effects: effects, Reader: reader}
+	o.Payments = w.payments
+	o.OrderAddresses = &order.Addresses{
+		Stock: w.inventory.Stock(), Store: db.Orders(), Effects: effects, Reader: reader, PayWindow: time.Minute,
+	}
+	o.RefundRequests = &payment.RefundRequests{
+		Policy: payment.RefundByOperator, Stock: w.inventory.Stock(), Refunds: db.Refunds(), Effects: effects,
+	}
 	o.Refunds = &backoffice.RefundService{Store: db, RedisTime: w.inventory.Now, Effects: effects}
 	o.Shipping = &backoffice.ShippingService{
 		Store: db, RedisTime: w.inventory.Now, Effects: effects, FinishAfter: time.Hour,
@@ -260,15 +264,15 @@ func openWorld(t testing.TB, o *Options) *world {
 		Guest: func(sale shop.ID) (string, error) { return "bound to " + sale.String(), nil },
 	}
 	o.Search = &backoffice.SearchService{Reader: db.Reports(), Store: db, Clock: w.clock}
-	o.SaleReport = (&backoffice.ReportService{
+	o.Reports = &backoffice.ReportService{
 		Reader: db.Reports(), Redis: w.inventory, Clock: w.clock,
-		Auditor: &recovery.Auditor{Redis: w.inventory, Orders: db.Orders(), Sales: db.Sales()},
-	}).SaleReport
+		Auditor: &recovery.Auditor{Store: db, Redis: w.inventory},
+	}
 	paid := streams.NewPaidStream(w.redis)
 	o.FailedJobs = &backoffice.FailedJobs{
 		Store: db,
 		Letters: &recovery.DeadLetters{
-			Redis: w.inventory, Orders: db.Orders(), Sales: db.Sales(), Effects: effects, PayWindow: time.Hour,
+			Store: db, Redis: w.inventory, Effects: effects, PayWindow: time.Hour,
 		},
 		Postings: paid, Mails: streams.NewMailStream(w.redis),
 	}
@@ -276,9 +280,9 @@ func openWorld(t testing.TB, o *Options) *world {
 	o.Blocks = &backoffice.BlockService{Store: db, Time: w.clock.Now}
 	o.Settings = &backoffice.SettingsService{Store: db}
 	o.Journal = &journal.Journal{Store: db.Journal()}
-	o.ReconcileDay = (&payment.DailyReconciliation{
+	o.Reconciliation = &payment.DailyReconciliation{
 		Trades: db.Payments(), Orders: db.Orders(), Gateway: gateway{}, Zone: time.UTC,
-	}).ReconcileDay
+	}
 	o.Readiness = func(ctx context.Context, sale shop.ID) (backoffice.Readiness, error) {
 		record, err := o.Catalogue.SaleRecord(ctx, sale)
 		return backoffice.Readiness{Sale: record, Checks: []backoffice.Check{}}, err

@@ -32,13 +32,13 @@ type Quarantine[M any] interface {
 
 // ListDead returns the oldest dead letters, up to limit, and reports whether there are more.
 func (l *FailedJobs) ListDead(ctx context.Context, limit int) ([]shop.DeadLetter, bool, error) {
-	all, err := l.Letters.Redis.DeadLetters(ctx)
+	all, err := l.Letters.Redis.Queue().DeadLetters(ctx)
 	return shop.FirstOf("dead letters", all, limit, err)
 }
 
 // DeadLetter reads one dead letter. NotFound: no such dead letter.
 func (l *FailedJobs) DeadLetter(ctx context.Context, id string) (shop.DeadLetter, error) {
-	letter, err := l.Letters.Redis.DeadLetter(ctx, id)
+	letter, err := l.Letters.Redis.Queue().DeadLetter(ctx, id)
 	if errors.Is(err, shop.ErrNoRow) {
 		return letter, shop.Fail(shop.NotFound, "no such dead letter: "+shop.Clip(id, 40))
 	}
@@ -63,7 +63,7 @@ func (l *FailedJobs) DropDead(ctx context.Context, actor journal.Actor, id strin
 	if _, _, err := l.runOnDeadLetter(ctx, actor, "dead.drop", id); err != nil {
 		return err
 	}
-	_, err := l.Letters.Redis.RemoveDeadLetter(ctx, id)
+	_, err := l.Letters.Redis.Queue().RemoveDeadLetter(ctx, id)
 	return shop.UnknownOutcome("drop dead letter "+shop.Clip(id, 40), err)
 }
 

@@ -9,13 +9,16 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app/recovery"
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
 
 	"stampede/app/journal"
 	"stampede/app/outbox"
+	"stampede/app/recovery"
 	"stampede/app/shop"
 	"stampede/app/test/fakes"
 	"stampede/app/test/kit"
+	"stampede/streams"
 )
 
 // failedEntries is a quarantine with messages by name.
@@ -118,30 +121,19 @@ func TestFailedMessagesAreReplayedOrDroppedOnce(t *testing.T) {
 	}
 }
 
-// letterRedis is a Redis with one dead letter.
-type letterRedis struct {
-	recovery.Redis
-	clock  *fakes.Redis
-	letter shop.DeadLetter
-	gone   bool
-}
-
-func (r *letterRedis) Now(ctx context.Context) (shop.Millis, error) { return r.clock.Now(ctx) }
-
-func (r *letterRedis) DeadLetter(_ context.Context, id string) (shop.DeadLetter, error) {
-	if r.gone || id != r.letter.ID {
-		return shop.DeadLetter{}, shop.ErrNoRow
-	}
-	return r.letter, nil
-}
-
-func (r *letterRedis) RemoveDeadLetter(context.Context, string) (bool, error) {
-	r.gone = true
-	return true, nil
-}
-
-func (r *letterRedis) Hold(context.Context, shop.HoldRequest) (shop.Verdict, error) {
-	return shop.VerdictReserved, nil
+// openRedis returns a Redis with the sale of the world, and with the dead letter 0-1-0 of order 1.
+func (w *world) openRedis() *streams.Inventory {
+	w.t.Helper()
+	client := redis.NewClient(&redis.Options{Addr: miniredis.RunT(w.t).Addr(), MaxRetries: -1})
+	w.t.Cleanup(func() { _ = client.Close() })
+	inventory, err := streams.New(streams.Options{Client: client, Partitions: 1})
+	fakes.Must(w.t, err)
+	fakes.Must(w.t, (&recovery.Driver{Partitions: 1, Store: w.Store, Redis: inventory}).Check(w.ctx))
+	fakes.Must(w.t, client.XAdd(w.ctx, &redis.XAddArgs{
+		Stream: "stampede:{0}:dead", ID: "1-0",
+		Values: []string{"terms", fmt.Sprintf("2:1:1:0:1:1:1:4900:1:h:k:%d:9:", w.sale)},
+	}).Err())
+	return inventory
 }
 
 // A dead letter is replayed once and dropped once per key; the journal contains its order.
@@ -150,11 +142,8 @@ func TestDeadLettersAreReplayedOrDroppedOnce(t *testing.T) {
 	for _, kind := range []string{"dead.replay", "dead.drop"} {
 		w := newWorld(t)
 		w.order(1, 9, shop.Refused)
-		r := &letterRedis{clock: w.redis, letter: shop.DeadLetter{
-			ID: "0-1-0", Order: 1, Sale: w.sale, User: 9, Fields: map[string]string{"key": "k", "hash": "h"},
-		}}
 		jobs := &FailedJobs{Store: w.Store, Letters: &recovery.DeadLetters{
-			Redis: r, Orders: w.Store.Orders(), Sales: w.Store.Sales(), Effects: w.effects(), PayWindow: time.Minute,
+			Store: w.Store, Redis: w.openRedis(), Effects: w.effects(), PayWindow: time.Minute,
 		}}
 		operate := func(actor journal.Actor, id string) (state shop.OrderState, err error) {
 			if kind == "dead.drop" {

@@ -12,6 +12,7 @@ import (
 	"stampede/app/payment"
 	"stampede/app/shop"
 	"stampede/app/store"
+	"stampede/streams"
 )
 
 // CheckState is the result of a check.
@@ -45,7 +46,7 @@ type Readiness struct {
 // Checklist checks whether a sale can open.
 type Checklist struct {
 	Service *CatalogueService
-	Redis   Redis
+	Redis   *streams.Inventory
 	Gateway payment.Gateway // nil: payments are impossible
 	Backlog int64           // limit of waiting reservations per partition
 	// Durability returns the settings of the stores that are weaker than the guarantees of the shop require, and the
@@ -181,7 +182,7 @@ func checkOffer(s *store.SaleRecord, p *store.ProductRecord) []Check {
 
 // stock compares the counters in Redis with the terms in the database.
 func (c *Checklist) stock(ctx context.Context, s *store.SaleRecord) []Check {
-	counters, err := c.Redis.Counters(ctx, []shop.SaleRef{{ID: s.ID, Partition: s.Partition}})
+	counters, err := c.Redis.Stock().Counters(ctx, []shop.SaleRef{{ID: s.ID, Partition: s.Partition}})
 	if err != nil || len(counters) != 1 {
 		return unreadable("the stock")
 	}
@@ -208,7 +209,7 @@ func (c *Checklist) stock(ctx context.Context, s *store.SaleRecord) []Check {
 func (c *Checklist) partition(ctx context.Context, s *store.SaleRecord) []Check {
 	partition := s.Partition
 	const do = "Wait some seconds for the recovery. If it does not end, search the log for 'check partitions'"
-	state, err := c.Redis.State(ctx, partition)
+	state, err := c.Redis.Recovery().State(ctx, partition)
 	if err != nil {
 		return unreadable("the partition")
 	}
@@ -232,7 +233,7 @@ func (c *Checklist) partition(ctx context.Context, s *store.SaleRecord) []Check 
 
 // writes fails if the sale's partition rejects writes. It ignores unreadable figures, because backlog reports them.
 func (c *Checklist) writes(ctx context.Context, s *store.SaleRecord) []Check {
-	all, err := c.Redis.PartitionFigures(ctx)
+	all, err := c.Redis.Figures().PartitionFigures(ctx)
 	if err != nil || s.Partition >= len(all) || !all[s.Partition].Rejects {
 		return nil
 	}
@@ -243,7 +244,7 @@ func (c *Checklist) writes(ctx context.Context, s *store.SaleRecord) []Check {
 
 // backlog checks how many reservations wait for the database.
 func (c *Checklist) backlog(ctx context.Context, s *store.SaleRecord) []Check {
-	all, err := c.Redis.PartitionFigures(ctx)
+	all, err := c.Redis.Figures().PartitionFigures(ctx)
 	if err != nil || s.Partition >= len(all) || all[s.Partition].Unreachable {
 		return unreadable("the backlog")
 	}
@@ -266,7 +267,7 @@ func (c *Checklist) backlog(ctx context.Context, s *store.SaleRecord) []Check {
 
 // nodes checks the number of nodes per role.
 func (c *Checklist) nodes(ctx context.Context, _ *store.SaleRecord) []Check {
-	nodes, err := c.Redis.Figures(ctx)
+	nodes, err := c.Redis.Figures().NodeFigures(ctx)
 	if err != nil {
 		return unreadable("which nodes there are")
 	}

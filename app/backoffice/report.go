@@ -10,6 +10,7 @@ import (
 	"stampede/app/recovery"
 	"stampede/app/shop"
 	"stampede/app/store"
+	"stampede/streams"
 )
 
 // SaleReport summarizes a running or closed sale.
@@ -41,7 +42,7 @@ type SaleSpeed struct {
 // ReportService creates reports.
 type ReportService struct {
 	Reader  Reader
-	Redis   Redis
+	Redis   *streams.Inventory
 	Auditor *recovery.Auditor
 	Clock   *shop.Clock
 }
@@ -51,7 +52,7 @@ const reportSeconds = 120_000
 
 // SaleReport creates the report of a sale. NotFound: no such sale.
 func (d *ReportService) SaleReport(ctx context.Context, id shop.ID) (SaleReport, error) {
-	sale, err := d.Auditor.Sales.Sale(ctx, id)
+	sale, err := d.Auditor.Store.Sales().Sale(ctx, id)
 	if errors.Is(err, shop.ErrNoRow) || err == nil && sale.Hidden {
 		return SaleReport{}, shop.ErrNoSale
 	}
@@ -66,7 +67,7 @@ func (d *ReportService) SaleReport(ctx context.Context, id shop.ID) (SaleReport,
 	if err != nil {
 		return SaleReport{}, shop.Unavailable("the stock of the sale", err)
 	}
-	figures, err := d.Redis.SaleFigures(ctx, id)
+	figures, err := d.Redis.Figures().SaleFigures(ctx, id)
 	if err != nil {
 		return SaleReport{}, shop.Unavailable("the counts of the sale", err)
 	}

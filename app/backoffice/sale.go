@@ -8,6 +8,7 @@ import (
 	"stampede/app/journal"
 	"stampede/app/shop"
 	"stampede/app/store"
+	"stampede/streams"
 )
 
 // OperatorSale is a sale after an operation: its terms and its current counters.
@@ -30,7 +31,7 @@ type OperatorSale struct {
 // withdrawn in the opposite order, see WithdrawStock.
 type SaleService struct {
 	Store *store.Store
-	Redis Redis
+	Redis *streams.Inventory
 	// Load loads a sale into Redis that was never there.
 	Load func(ctx context.Context, sale shop.ID) error
 	// Guest issues the token of a new guest that is bound to the sale.
@@ -179,7 +180,7 @@ func (d *SaleService) show(ctx context.Context, id shop.ID, terms shop.SaleTerms
 		return shown, shop.Unavailable("Redis time", err)
 	}
 	shown.Phase = shop.PhaseAt(now, terms.OpensAt, terms.ClosesAt)
-	counters, err := d.Redis.Counters(ctx, []shop.SaleRef{sale.Ref()})
+	counters, err := d.Redis.Stock().Counters(ctx, []shop.SaleRef{sale.Ref()})
 	if err != nil {
 		return shown, shop.Unavailable("the sale", err)
 	}
@@ -207,7 +208,7 @@ func (d *SaleService) PushTerms(ctx context.Context, sales ...shop.ID) {
 	for _, id := range sales {
 		sale, err := d.Store.Sales().Sale(ctx, id)
 		if err == nil && sale.Epoch != 0 {
-			err = d.Redis.SetTerms(ctx, &sale)
+			err = d.Redis.Stock().SetTerms(ctx, &sale)
 		}
 		if err != nil {
 			slog.WarnContext(ctx, "the terms of a sale are not in Redis yet; a background job retries", "sale", id, "err", err)

@@ -106,7 +106,7 @@ func (d *SaleService) settle(ctx context.Context, a shop.StockWithdrawal) (shop.
 	if err != nil {
 		return a, fmt.Errorf("read sale %s: %w", a.Sale, err)
 	}
-	taken, epoch, err := d.Redis.WithdrawUnits(ctx, sale.Ref(), a.ID, a.Units)
+	taken, epoch, err := d.Redis.Stock().WithdrawUnits(ctx, sale.Ref(), a.ID, a.Units)
 	if err != nil {
 		return a, err
 	}
@@ -161,14 +161,14 @@ func (f *SaleFinisherJob) terms(ctx context.Context, partition int) error {
 	if err != nil || len(sales) == 0 {
 		return err
 	}
-	counters, err := f.Service.Redis.Counters(ctx, shop.RefsOf(shop.Pointers(sales)))
+	counters, err := f.Service.Redis.Stock().Counters(ctx, shop.RefsOf(shop.Pointers(sales)))
 	if err != nil {
 		return fmt.Errorf("read the versions of sales: %w", err)
 	}
 	var failed []error
 	for i := range sales {
 		if counters[i].Loaded && counters[i].Version < sales[i].Version {
-			failed = append(failed, f.Service.Redis.SetTerms(ctx, &sales[i]))
+			failed = append(failed, f.Service.Redis.Stock().SetTerms(ctx, &sales[i]))
 		}
 	}
 	return errors.Join(failed...)

@@ -55,7 +55,7 @@ func (w *world) startTrace() {
 // effects returns the effects of committed orders.
 func (w *world) effects() *order.Effects {
 	return &order.Effects{
-		Redis: w.redis, Notifier: &fakes.Notifier{Trace: w.redis.Trace}, Store: w.Store.Orders(),
+		Stock: w.redis, Queue: w.redis, Notifier: &fakes.Notifier{Trace: w.redis.Trace}, Store: w.Store.Orders(),
 		PublishMarks: &order.PublishMarks{Store: w.Store.Orders()},
 	}
 }

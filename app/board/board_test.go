@@ -208,7 +208,8 @@ func TestCounterAllocatesNothing(t *testing.T) {
 
 // fakeBoard is a store with at most one node.
 type fakeBoard struct {
-	Redis
+	FigureStore
+	Stock
 	unreachable   bool
 	rejectsWrites bool // accepts reads and rejects writes
 	reports       []NodeFigures
@@ -228,7 +229,7 @@ func (f *fakeBoard) PublishFigures(_ context.Context, n NodeFigures, duePoint sh
 	return first, nil
 }
 
-func (f *fakeBoard) Figures(context.Context) ([]NodeFigures, error) {
+func (f *fakeBoard) NodeFigures(context.Context) ([]NodeFigures, error) {
 	if f.unreachable {
 		return nil, errUnreachable
 	}
@@ -266,9 +267,9 @@ func TestBoardShowsOwnFiguresWithoutRedis(t *testing.T) {
 	store, viewers := &fakeBoard{claimed: make(map[shop.Millis]bool)}, &fakeViewers{}
 	now, total := shop.Millis(1_000_000), Flow{}
 	feed := &Feed{
-		Redis: store, Audience: viewers,
+		Figures: store, Audience: viewers,
 		Reader: &Reader{
-			Redis: store, Catalogue: catalog.NewCatalogue(noSlots{}, noSlots{}, nil, time.UTC),
+			Figures: store, Stock: store, Catalogue: catalog.NewCatalogue(noSlots{}, noSlots{}, nil, time.UTC),
 			Now: func() shop.Millis { return now },
 		},
 		Sample: func() (NodeFigures, PaymentFigures, Flow) {

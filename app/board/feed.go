@@ -19,7 +19,7 @@ const boardTimeout = 800 * time.Millisecond
 // of the history, the first node that claims it writes it.
 type Feed struct {
 	Reader   *Reader
-	Redis    Redis
+	Figures  FigureStore
 	Audience Audience
 	// Sample returns the state of this node and its counts since the start.
 	Sample func() (NodeFigures, PaymentFigures, Flow)
@@ -74,7 +74,7 @@ func (f *Feed) RunOnce(ctx context.Context) error {
 func (f *Feed) publish(ctx context.Context, figures NodeFigures, duePoint shop.Millis) error {
 	ctx, cancel := context.WithTimeout(ctx, boardTimeout)
 	defer cancel()
-	first, err := f.Redis.PublishFigures(ctx, figures, duePoint)
+	first, err := f.Figures.PublishFigures(ctx, figures, duePoint)
 	if err == nil {
 		f.mu.Lock()
 		f.writtenAt = figures.Report.At
@@ -87,7 +87,7 @@ func (f *Feed) publish(ctx context.Context, figures NodeFigures, duePoint shop.M
 	if err != nil {
 		return err
 	}
-	return f.Redis.AddPoint(ctx, b.point(duePoint), gone)
+	return f.Figures.AddPoint(ctx, b.point(duePoint), gone)
 }
 
 // Read returns the current board. It never fails: without Redis, it returns the figures of this node.
@@ -134,7 +134,7 @@ func (f *Feed) reachablePartitions(ctx context.Context) []PartitionFigures {
 	if ctx.Err() != nil {
 		return nil
 	}
-	partitions, err := f.Reader.Redis.PartitionFigures(ctx)
+	partitions, err := f.Reader.Figures.PartitionFigures(ctx)
 	if err != nil {
 		return nil
 	}
@@ -150,7 +150,7 @@ func (f *Feed) History(ctx context.Context) History {
 func (f *Feed) Points(ctx context.Context) []Point {
 	ctx, cancel := context.WithTimeout(ctx, boardTimeout)
 	defer cancel()
-	points, err := f.Redis.Points(ctx, Points)
+	points, err := f.Figures.Points(ctx, Points)
 	if err != nil {
 		return []Point{}
 	}

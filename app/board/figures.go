@@ -14,14 +14,17 @@ type Audience interface {
 	ShowBoard(b *Board)
 }
 
-// Redis stores the figures of all nodes and the numbers of sales and partitions, see streams.Redis. Errors are
-// ErrTransient.
-type Redis interface {
+// FigureStore stores the figures of all nodes, see streams.Figures. Errors are ErrTransient.
+type FigureStore interface {
 	PublishFigures(ctx context.Context, f NodeFigures, duePoint shop.Millis) (first bool, err error)
-	Figures(ctx context.Context) ([]NodeFigures, error)
+	NodeFigures(ctx context.Context) ([]NodeFigures, error)
 	AddPoint(ctx context.Context, p Point, gone []int) error
 	Points(ctx context.Context, last int) ([]Point, error)
 	PartitionFigures(ctx context.Context) ([]PartitionFigures, error)
 	PublishSaleFigures(ctx context.Context, all []SaleFigures) error
+}
+
+// Stock reads the numbers of sales, see streams.Stock.
+type Stock interface {
 	Counters(ctx context.Context, sales []shop.SaleRef) ([]shop.Counters, error)
 }

@@ -36,7 +36,7 @@ func (*fakeAudience) Watched() []shop.ID { return nil }
 func (a *fakeAudience) SlotChanged(s shop.Slot) { a.slots = append(a.slots, s) }
 
 // fakeRedis is an inventory without sales.
-type fakeRedis struct{ catalog.Redis }
+type fakeRedis struct{ catalog.Stock }
 
 func (fakeRedis) Now(context.Context) (shop.Millis, error) { return shop.MillisOf(time.Now()), nil }
 
@@ -60,9 +60,9 @@ func TestMidnightSaleIsLoadedBeforeItOpens(t *testing.T) {
 			source, source, fakes.ExactFilter, time.UTC,
 		), shop.NewClock(), &fakeAudience{}
 		loads, phases := &loadRecorder{}, &catalog.PhaseWatcher{
-			Catalogue: catalogue, Redis: fakeRedis{}, Audience: audience, Clock: clock,
+			Catalogue: catalogue, Stock: fakeRedis{}, Audience: audience, Clock: clock,
 			Storefront: &catalog.Storefront{
-				Catalogue: catalogue, Redis: fakeRedis{}, Clock: clock, Ticker: &catalog.Ticker{},
+				Catalogue: catalogue, Stock: fakeRedis{}, Clock: clock, Ticker: &catalog.Ticker{},
 			},
 		}
 		refresh := func(before time.Duration) {

@@ -14,7 +14,8 @@ import (
 // Reader reads the live board: the figures of all nodes, and the numbers of sales and partitions in Redis. It is safe
 // for concurrent use.
 type Reader struct {
-	Redis     Redis
+	Figures   FigureStore
+	Stock     Stock
 	Catalogue *catalog.Catalogue // nil: a board without sales
 	Now       func() shop.Millis
 
@@ -43,7 +44,7 @@ func (r *Reader) Read(ctx context.Context) (Board, error) {
 	if err != nil {
 		return Board{}, err
 	}
-	points, err := r.Redis.Points(ctx, alarmPoints)
+	points, err := r.Figures.Points(ctx, alarmPoints)
 	if err != nil {
 		return Board{}, fmt.Errorf("read the history of the board: %w", err)
 	}
@@ -54,13 +55,13 @@ func (r *Reader) Read(ctx context.Context) (Board, error) {
 
 // figures returns the board without alarms, and the ids of the nodes that have been gone for longer than nodeLife.
 func (r *Reader) figures(ctx context.Context) (b Board, gone []int, err error) {
-	reports, err := r.Redis.Figures(ctx)
+	reports, err := r.Figures.NodeFigures(ctx)
 	if err != nil {
 		return Board{}, nil, fmt.Errorf("read the figures of the nodes: %w", err)
 	}
 	b = Board{Now: r.Now()}
 	gone = b.sum(reports)
-	if b.Partitions, err = r.Redis.PartitionFigures(ctx); err != nil {
+	if b.Partitions, err = r.Figures.PartitionFigures(ctx); err != nil {
 		return Board{}, nil, fmt.Errorf("read the partitions: %w", err)
 	}
 	if b.Sales, err = r.sales(ctx, b.Now); err != nil {
@@ -197,7 +198,7 @@ func (r *Reader) sales(ctx context.Context, now shop.Millis) ([]Sale, error) {
 	if len(sales) == 0 {
 		return []Sale{}, nil
 	}
-	counters, err := r.Redis.Counters(ctx, shop.RefsOf(sales))
+	counters, err := r.Stock.Counters(ctx, shop.RefsOf(sales))
 	if err != nil && shop.UnreachableIn(err) == nil {
 		return nil, err
 	}

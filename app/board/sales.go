@@ -39,7 +39,7 @@ const (
 // Changed sums are published once a second, and idle sales are dropped. A crash loses about one second of counts. A nil
 // SaleCounts counts nothing.
 type SaleCounts struct {
-	Redis   Redis
+	Figures FigureStore
 	Process string // unique among all processes so far
 	Now     func() shop.Millis
 
@@ -177,7 +177,7 @@ func (c *SaleCounts) RunOnce(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, countsTimeout)
 	defer cancel()
-	if err := c.Redis.PublishSaleFigures(ctx, changed); err != nil {
+	if err := c.Figures.PublishSaleFigures(ctx, changed); err != nil {
 		return err
 	}
 	for sale, sum := range sums {

@@ -13,7 +13,7 @@ import (
 
 // fakeFigures stores the published counts of sales. With lostReply, it stores them and then returns an error.
 type fakeFigures struct {
-	Redis
+	FigureStore
 	published map[shop.ID]map[string]SaleFigures
 	writes    int
 	lostReply bool
@@ -43,7 +43,7 @@ func (f *fakeFigures) SaleFigures(_ context.Context, sale shop.ID) (all []SaleFi
 func newCounts(process string, store *fakeFigures) (*SaleCounts, *shop.Millis) {
 	now := new(shop.Millis)
 	*now = 1_800_000_000_000
-	return &SaleCounts{Redis: store, Process: process, Now: func() shop.Millis { return *now }}, now
+	return &SaleCounts{Figures: store, Process: process, Now: func() shop.Millis { return *now }}, now
 }
 
 // The counts of several processes for a sale add up, by layer and code. A lost reply counts nothing twice, and

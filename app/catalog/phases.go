@@ -17,7 +17,7 @@ const (
 // watched sales. It reads the node's snapshot (Catalogue.Run), so that a stalled database does not delay an opening.
 type PhaseWatcher struct {
 	Catalogue  *Catalogue
-	Redis      Redis
+	Stock      Stock
 	Storefront *Storefront
 	Audience   Audience
 	Clock      *shop.Clock
@@ -55,7 +55,7 @@ func (w *PhaseWatcher) pause() time.Duration {
 func (w *PhaseWatcher) RunOnce(ctx context.Context) error {
 	if time.Since(w.sampledAt) >= clockInterval {
 		w.sampledAt = time.Now()
-		if err := w.Clock.Sample(ctx, w.Redis); err != nil {
+		if err := w.Clock.Sample(ctx, w.Stock); err != nil {
 			slog.WarnContext(ctx, "sample the Redis clock", "err", err)
 		}
 	}

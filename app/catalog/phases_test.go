@@ -28,7 +28,7 @@ func (l *listeners) SlotChanged(s shop.Slot) { l.slots = append(l.slots, s) }
 func (l *listeners) SaleChanged(v shop.SaleView) { l.published = append(l.published, v) }
 
 // countersOnly is an inventory without sold units.
-type countersOnly struct{ Redis }
+type countersOnly struct{ Stock }
 
 func (countersOnly) Now(context.Context) (shop.Millis, error) { return shop.MillisOf(time.Now()), nil }
 
@@ -43,8 +43,8 @@ func (countersOnly) Counters(_ context.Context, sales []shop.SaleRef) ([]shop.Co
 func newWatcher(catalogue *Catalogue, clock *shop.Clock, audience *listeners) *PhaseWatcher {
 	var nothing countersOnly
 	return &PhaseWatcher{
-		Catalogue: catalogue, Redis: nothing, Audience: audience, Clock: clock,
-		Storefront: &Storefront{Catalogue: catalogue, Redis: nothing, Clock: clock, Ticker: &Ticker{}},
+		Catalogue: catalogue, Stock: nothing, Audience: audience, Clock: clock,
+		Storefront: &Storefront{Catalogue: catalogue, Stock: nothing, Clock: clock, Ticker: &Ticker{}},
 	}
 }
 

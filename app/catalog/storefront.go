@@ -19,7 +19,7 @@ type WatchView struct {
 type Storefront struct {
 	Catalogue *Catalogue
 	Warmer    *Warmer
-	Redis     Redis
+	Stock     Stock
 	Clock     *shop.Clock
 	Ticker    *Ticker
 
@@ -117,7 +117,7 @@ func (f *Storefront) counters(ctx context.Context, sales []*shop.Sale) ([]shop.C
 // readCounters reads the counters. For a sale of an unavailable partition it returns the last counters that this node
 // has read.
 func (f *Storefront) readCounters(ctx context.Context, sales []*shop.Sale) ([]shop.Counters, error) {
-	counters, err := f.Redis.Counters(ctx, shop.RefsOf(sales))
+	counters, err := f.Stock.Counters(ctx, shop.RefsOf(sales))
 	unreachable := shop.UnreachableIn(err)
 	if err != nil && unreachable == nil {
 		return nil, err

@@ -28,8 +28,8 @@ type SaleStore interface {
 	MarkLoaded(ctx context.Context, sale shop.ID, epoch, version int64) error
 }
 
-// Redis has the operations of this package on the sales in Redis, see streams.Inventory.
-type Redis interface {
+// Stock writes sales into Redis and reads their numbers, see streams.Stock. Now is the time of Redis.
+type Stock interface {
 	Now(ctx context.Context) (shop.Millis, error)
 	Counters(ctx context.Context, sales []shop.SaleRef) ([]shop.Counters, error)
 	Create(ctx context.Context, epoch int64, s shop.SaleState) error

@@ -20,7 +20,7 @@ const (
 type Ticker struct {
 	Node      string
 	Catalogue *Catalogue
-	Redis     Redis
+	Stock     Stock
 	Audience  Audience
 	Clock     *shop.Clock
 	Interval  func() time.Duration // interval between ticks, at least tickInterval; nil: tickInterval
@@ -63,7 +63,7 @@ func (t *Ticker) RunOnce(ctx context.Context) error {
 		return nil
 	}
 	refs := shop.RefsOf(sales)
-	counters, err := t.Redis.Counters(ctx, refs)
+	counters, err := t.Stock.Counters(ctx, refs)
 	if err != nil && shop.UnreachableIn(err) == nil {
 		return err
 	}
@@ -165,5 +165,5 @@ func (t *Ticker) publishViewers(ctx context.Context) error {
 	if len(counts) == 0 {
 		return nil
 	}
-	return t.Redis.SetWatching(ctx, t.Node, counts)
+	return t.Stock.SetWatching(ctx, t.Node, counts)
 }

@@ -27,7 +27,7 @@ const (
 type Warmer struct {
 	Catalogue *Catalogue
 	Sales     SaleStore
-	Redis     Redis
+	Stock     Stock
 	Clock     *shop.Clock
 	// PartitionEpoch reads the epoch of a partition and the highest seq of its rows.
 	PartitionEpoch func(ctx context.Context, partition int) (epoch, seq int64, err error)
@@ -62,14 +62,14 @@ func (w *Warmer) load(ctx context.Context, id shop.ID) error {
 		state := shop.SaleState{
 			Sale: &sale, Stock: sale.Initial + sale.Added - sale.Withdrawn, Withdrawn: sale.Withdrawn,
 		}
-		if err := w.Redis.Create(ctx, epoch, state); err != nil {
+		if err := w.Stock.Create(ctx, epoch, state); err != nil {
 			return fmt.Errorf("create sale %s in Redis: %w", id, err)
 		}
 		if err := w.Sales.MarkLoaded(ctx, id, epoch, sale.Version); err != nil {
 			return fmt.Errorf("mark sale %s loaded: %w", id, err)
 		}
 	}
-	err = w.Redis.Arm(ctx, epoch, sale.Ref())
+	err = w.Stock.Arm(ctx, epoch, sale.Ref())
 	if errors.Is(err, shop.ErrLost) && w.OnLost != nil {
 		w.OnLost(sale.Partition)
 	}

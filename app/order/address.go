@@ -11,7 +11,7 @@ import (
 //
 //	COMMIT of the row with the address (and a posting, if it is paid) → event to all connections of the buyer
 type Addresses struct {
-	Redis     Redis
+	Stock     Stock
 	Store     Store
 	Effects   *Effects
 	Reader    *Reader
@@ -30,7 +30,7 @@ func (a *Addresses) SetAddress(
 	if err := address.Clean(); err != nil {
 		return "", err
 	}
-	now, err := a.Redis.Now(ctx)
+	now, err := a.Stock.Now(ctx)
 	if err != nil {
 		return "", shop.UnknownOutcome("read Redis time", err)
 	}

@@ -37,7 +37,7 @@ func changeOrder(ctx context.Context, r *Reader, user, id shop.ID, c change) (sh
 func insertFirst(
 	ctx context.Context, r *Reader, user, id shop.ID, complete func(o *shop.Order),
 ) (shop.Order, error) {
-	waiting, waitingErr := r.Redis.Waiting(ctx, user)
+	waiting, waitingErr := r.Queue.Waiting(ctx, user)
 	for _, w := range waiting {
 		if w.Order != id {
 			continue

@@ -76,7 +76,7 @@ type Checkout struct {
 	Gate      Gate
 	SoldOut   *SoldOutFlags
 	Warmer    *catalog.Warmer
-	Redis     Redis
+	Queue     Queue
 	Store     Store
 	Clock     *shop.Clock
 	Passes    *admission.Passes       // nil: every pass is invalid
@@ -344,7 +344,7 @@ func (b *buying) currentState(receipt Receipt) Receipt {
 // is missed between the two reads.
 func (b *buying) limitReached(message string) error {
 	e := shop.Fail(shop.LimitReached, message)
-	waiting, waitingErr := b.checkout.Redis.Waiting(b.ctx, b.buy.User)
+	waiting, waitingErr := b.checkout.Queue.Waiting(b.ctx, b.buy.User)
 	mine := shop.OrdersQuery{User: b.buy.User, Sale: b.buy.Sale.ID, Limit: 100}
 	rows, _, err := b.checkout.Store.OrdersOf(b.ctx, mine)
 	listed := make(map[shop.ID]bool, len(rows))

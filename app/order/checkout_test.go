@@ -10,7 +10,7 @@ import (
 
 // settlingWorld has one order that becomes a row and stops waiting right after the first read.
 type settlingWorld struct {
-	Redis
+	Queue
 	Store
 	reads int
 }
@@ -39,7 +39,7 @@ func (w *settlingWorld) OrdersOf(context.Context, shop.OrdersQuery) ([]shop.Orde
 func TestLimitReachedListsEachOrderOnce(t *testing.T) {
 	t.Parallel()
 	world := &settlingWorld{}
-	b := buying{checkout: &Checkout{Redis: world, Store: world}, ctx: t.Context()}
+	b := buying{checkout: &Checkout{Queue: world, Store: world}, ctx: t.Context()}
 	b.buy.Sale.ID, b.buy.User = 7, 5
 	e := shop.AsError(b.limitReached("at most 2 per buyer"))
 	named := map[shop.ID]int{}
@@ -149,7 +149,7 @@ func TestEveryBuyGetsOneReply(t *testing.T) {
 				Catalogue: catalogueOf(
 					t, shop.Sale{ID: 7, OpensAt: 1, ClosesAt: 2, Limit: 2},
 				), Gate: c.gate, SoldOut: NewSoldOutFlags(nil),
-				Redis: &settlingWorld{}, Store: c.order, Clock: clock,
+				Queue: &settlingWorld{}, Store: c.order, Clock: clock,
 				Mint: func() (shop.ID, error) { return 11, nil },
 			}
 			replies := make(chan error, 2)

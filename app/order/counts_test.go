@@ -14,7 +14,7 @@ import (
 
 // fakeFigures stores the figures of sales. If lostReply is set, it stores the figures and returns an error.
 type fakeFigures struct {
-	board.Redis
+	board.FigureStore
 	published map[shop.ID]map[string]board.SaleFigures
 	writes    int
 	lostReply bool
@@ -44,7 +44,7 @@ func (f *fakeFigures) SaleFigures(_ context.Context, sale shop.ID) (figures []bo
 func newCounts(process string, store *fakeFigures) (*board.SaleCounts, *shop.Millis) {
 	now := new(shop.Millis)
 	*now = 1_800_000_000_000
-	return &board.SaleCounts{Redis: store, Process: process, Now: func() shop.Millis { return *now }}, now
+	return &board.SaleCounts{Figures: store, Process: process, Now: func() shop.Millis { return *now }}, now
 }
 
 // A checkout counts a rejected buy for the layer that rejected it: this node or the Lua script in Redis.

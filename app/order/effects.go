@@ -18,7 +18,8 @@ import (
 // (order, rev) for a message. A step that did not finish is repeated (F3). The worker finds a new row by its pending
 // entry. Background jobs find a later state by its unpublished row, its hold or its deadline.
 type Effects struct {
-	Redis        Redis
+	Stock        Stock
+	Queue        Queue
 	Notifier     Notifier
 	Store        Store
 	PublishMarks *PublishMarks
@@ -56,7 +57,7 @@ func (e *Effects) Finish(
 		return err
 	}
 	err = e.publishFresh(ctx, asOf, rows, func(asOf shop.Millis, rows []*shop.Order) error {
-		return e.Redis.Finish(ctx, partition, asOf, rows, entries)
+		return e.Queue.Finish(ctx, partition, asOf, rows, entries)
 	})
 	if err != nil {
 		return fmt.Errorf("finish %d entries: %w", len(entries), err)
@@ -74,7 +75,7 @@ func (e *Effects) publishFresh(
 	if !errors.Is(err, shop.ErrTooLate) {
 		return err
 	}
-	if asOf, err = e.Redis.Now(ctx); err != nil {
+	if asOf, err = e.Stock.Now(ctx); err != nil {
 		return fmt.Errorf("read Redis time: %w", errors.Join(shop.ErrTransient, err))
 	}
 	if rows, err = e.touch(ctx, rows); err != nil {
@@ -95,8 +96,8 @@ func (e *Effects) Units(ctx context.Context, rows []*shop.Order) error {
 	sold := soldHolds(rows, func(o *shop.Order) bool { return o.State.Sold() && o.HoldsUnits() })
 	// An order whose late money was refunded never held units.
 	refunded := soldHolds(rows, func(o *shop.Order) bool { return o.State == shop.Refunded && o.HoldsUnits() })
-	return errors.Join(e.returnUnits(ctx, rows), moveUnits(ctx, e.Redis.Sell, sold),
-		moveUnits(ctx, e.Redis.Withdraw, refunded))
+	return errors.Join(e.returnUnits(ctx, rows), moveUnits(ctx, e.Stock.Sell, sold),
+		moveUnits(ctx, e.Stock.Withdraw, refunded))
 }
 
 // moveUnits moves units of orders with one Redis call. It does nothing for an empty list.
@@ -120,7 +121,7 @@ func (e *Effects) returnUnits(ctx context.Context, rows []*shop.Order) error {
 			returns = append(returns, shop.Return{Sale: o.Ref(), Order: o.ID, Hold: o.Hold, User: o.User, Burn: burn})
 		}
 	}
-	return moveUnits(ctx, e.Redis.Return, returns)
+	return moveUnits(ctx, e.Stock.Return, returns)
 }
 
 // soldHolds returns the holds of the selected rows.
@@ -139,7 +140,7 @@ func (e *Effects) Schedule(ctx context.Context, rows []*shop.Order) error {
 		deadlines := shop.Mapped(
 			group, func(o *shop.Order) shop.Deadline { return shop.Deadline{Order: o.ID, PayBy: o.PayBy} },
 		)
-		if err := e.Redis.Schedule(ctx, partition, deadlines); err != nil {
+		if err := e.Queue.Schedule(ctx, partition, deadlines); err != nil {
 			failed = append(failed, fmt.Errorf("schedule %d deadlines: %w", len(group), errors.Join(shop.ErrTransient, err)))
 		}
 	}

@@ -28,7 +28,7 @@ type PaymentCloser interface {
 // that the next sweep completes them. For an order whose payment was opened, the trade is closed at the gateway first.
 // PaymentCloser does this in parallel to the sweep, because the gateway may be slow.
 type Expirer struct {
-	Redis   Redis
+	Stock   Stock
 	Store   Store
 	Effects *Effects
 	Reader  *Reader
@@ -39,7 +39,7 @@ type Expirer struct {
 
 // Due handles orders whose deadline has passed. It returns the orders that leave the delay queue.
 func (x *Expirer) Due(ctx context.Context, _ int, orders []shop.ID) ([]shop.ID, error) {
-	now, err := x.Redis.Now(ctx)
+	now, err := x.Stock.Now(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read Redis time: %w", errors.Join(shop.ErrTransient, err))
 	}
@@ -83,7 +83,7 @@ func (x *Expirer) expire(ctx context.Context, orders []shop.ID, now shop.Millis)
 // order has expired. WrongState: the order is in another state, for example paid. NotFound: the order belongs to
 // another user or does not exist.
 func (x *Expirer) Cancel(ctx context.Context, user, id shop.ID) (shop.OrderState, error) {
-	now, err := x.Redis.Now(ctx)
+	now, err := x.Stock.Now(ctx)
 	if err != nil {
 		return "", shop.UnknownOutcome("read Redis time", err)
 	}

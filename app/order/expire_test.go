@@ -17,7 +17,7 @@ func newTestExpirer(rows ...shop.Order) (*Expirer, *fakes.DueStore, *fakes.Redis
 	dueStore, inventory, notifier := &fakes.DueStore{Trace: tr, Rows: rows}, &fakes.Redis{Trace: tr, At: 1_000_000},
 		&fakes.Notifier{Trace: tr}
 	return &Expirer{
-			Redis: inventory, Store: dueStore,
+			Stock: inventory, Store: dueStore,
 			Effects: effectsOf(inventory, dueStore, notifier),
 		}, dueStore, inventory,
 		notifier
@@ -40,6 +40,18 @@ func TestUnitsAreReturnedAfterTheCommit(t *testing.T) {
 	}
 	if r := inventory.Returned[0]; r.Order != 1 || r.Hold != 3 || r.Burn {
 		t.Fatalf("got return %+v, want order 1 with hold 3 and without Burn", r)
+	}
+}
+
+// I3, P8: a sweep that finds an ended order again keeps the hold that a late payment may have taken for it.
+func TestSweepKeepsTheHoldOfARevivingOrder(t *testing.T) {
+	t.Parallel()
+	x, _, inventory, _ := newTestExpirer(
+		shop.Order{ID: 1, Sale: 7, State: shop.Expired, Hold: 2, TradeNo: "T", Rev: 2, PublishedRev: 2},
+	)
+	finished, err := x.Due(context.Background(), 0, []shop.ID{1})
+	if err != nil || !slices.Equal(finished, []shop.ID{1}) || len(inventory.Returned) != 0 {
+		t.Fatalf("got finished %v, returned %v, %v; want order 1 finished and no hold returned", finished, inventory.Returned, err)
 	}
 }
 
@@ -96,7 +108,8 @@ func TestCancelFindsAnOrderThatJustGotItsRow(t *testing.T) {
 			t.Parallel()
 			orders := &rowStore{row: c.row, err: c.err}
 			inventory := &fakes.Redis{Trace: &fakes.Trace{}, At: 1_000_000}
-			x := &Expirer{Redis: inventory, Store: orders, Reader: &Reader{Redis: inventory, Store: orders}}
+			reader := &Reader{Stock: inventory, Queue: inventory, Store: orders}
+			x := &Expirer{Stock: inventory, Store: orders, Reader: reader}
 			if _, err := x.Cancel(context.Background(), 9, 1); shop.AsError(err).Code != c.want {
 				t.Errorf("Cancel: got error %v, want %s", err, c.want)
 			}
@@ -133,8 +146,9 @@ func TestCancelledReservationKeepsItsEpoch(t *testing.T) {
 		},
 	}
 	x := &Expirer{
-		Redis: inventory, Store: dueStore, Reader: &Reader{
-			Catalogue: catalog.NewCatalogue(oneSale{}, oneSale{}, nil, time.UTC), Redis: inventory, Store: dueStore,
+		Stock: inventory, Store: dueStore, Reader: &Reader{
+			Catalogue: catalog.NewCatalogue(oneSale{}, oneSale{}, nil, time.UTC), Stock: inventory, Queue: inventory,
+			Store: dueStore,
 		},
 	}
 	_, err := x.Cancel(context.Background(), 9, 1)

@@ -23,7 +23,7 @@ import (
 // redelivered. If Redis loses the entry, the recovery renews the change timestamp of the row.
 type Fulfiller struct {
 	Catalogue *catalog.Catalogue
-	Redis     Redis
+	Stock     Stock
 	Store     Store
 	Effects   *Effects
 	PayWindow time.Duration
@@ -37,7 +37,7 @@ func (f *Fulfiller) Fulfil(ctx context.Context, entries []shop.Entry) (verdicts 
 	spans := f.startSpans(entries)
 	defer func() { spans.finish(verdicts, err) }()
 	until := f.writeDeadline()
-	now, err := f.Redis.Now(ctx)
+	now, err := f.Stock.Now(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read Redis time: %w", errors.Join(shop.ErrTransient, err))
 	}
@@ -176,7 +176,7 @@ func (f *Fulfiller) Refuse(ctx context.Context, e shop.Entry, reason string) err
 	if e.ParseErr != nil || e.Order == 0 {
 		return nil // only the stream ID of the entry is known, and the dead letter stores it
 	}
-	now, err := f.Redis.Now(ctx)
+	now, err := f.Stock.Now(ctx)
 	if err != nil {
 		return fmt.Errorf("read Redis time: %w", errors.Join(shop.ErrTransient, err))
 	}

@@ -66,9 +66,18 @@ func (b *faultyStore) Touch(_ context.Context, ids []shop.ID) ([]shop.Order, err
 	return rows, nil
 }
 
+// stockAndQueue is a fake of both ports of Redis.
+type stockAndQueue interface {
+	Stock
+	Queue
+}
+
 // effectsOf returns effects on fakes that share a trace.
-func effectsOf(inventory Redis, orders Store, notifier Notifier) *Effects {
-	return &Effects{Redis: inventory, Notifier: notifier, Store: orders, PublishMarks: &PublishMarks{Store: orders}}
+func effectsOf(inventory stockAndQueue, orders Store, notifier Notifier) *Effects {
+	return &Effects{
+		Stock: inventory, Queue: inventory, Notifier: notifier, Store: orders,
+		PublishMarks: &PublishMarks{Store: orders},
+	}
 }
 
 type oneSale struct {
@@ -86,7 +95,7 @@ func newTestFulfiller() (*Fulfiller, *faultyStore, *fakes.Redis, *fakes.Notifier
 	notifier := &fakes.Notifier{Trace: tr}
 	inventory := &fakes.Redis{Trace: tr, At: 1_000_000, Published: notifier}
 	return &Fulfiller{
-		Catalogue: catalog.NewCatalogue(oneSale{}, oneSale{}, nil, time.UTC), Redis: inventory, Store: faulty,
+		Catalogue: catalog.NewCatalogue(oneSale{}, oneSale{}, nil, time.UTC), Stock: inventory, Store: faulty,
 		Effects: effectsOf(inventory, faulty, notifier), PayWindow: time.Minute,
 	}, faulty, inventory, notifier
 }

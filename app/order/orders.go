@@ -12,7 +12,8 @@ import (
 // Reader reads the orders and reservations of a user. It writes nothing.
 type Reader struct {
 	Catalogue *catalog.Catalogue
-	Redis     Redis
+	Stock     Stock
+	Queue     Queue
 	Store     Store
 }
 
@@ -20,7 +21,7 @@ type Reader struct {
 // unavailable partition are missing. A buyer who repeats such a buy with its key receives Busy until the partition is
 // available.
 func (r *Reader) ReservationsOf(ctx context.Context, user shop.ID) ([]shop.Reservation, error) {
-	waiting, err := r.Redis.Waiting(ctx, user)
+	waiting, err := r.Queue.Waiting(ctx, user)
 	if err != nil && shop.UnreachableIn(err) == nil {
 		return nil, shop.Unavailable("reservations", fmt.Errorf("user %s: %w", user, err))
 	}
@@ -31,7 +32,7 @@ func (r *Reader) ReservationsOf(ctx context.Context, user shop.ID) ([]shop.Reser
 		waiting,
 		func(w shop.Reservation) shop.SaleRef { return shop.SaleRef{ID: w.Sale, Partition: w.Entry.Partition} },
 	)
-	counters, err := r.Redis.Counters(ctx, refs)
+	counters, err := r.Stock.Counters(ctx, refs)
 	if err != nil && shop.UnreachableIn(err) == nil {
 		return nil, shop.Unavailable("reservations", fmt.Errorf("places: %w", err))
 	}
@@ -48,7 +49,7 @@ func (r *Reader) Order(ctx context.Context, user, id shop.ID) (shop.Order, error
 	if !errors.Is(err, shop.ErrNoRow) {
 		return order, err
 	}
-	waiting, err := r.Redis.Waiting(ctx, user)
+	waiting, err := r.Queue.Waiting(ctx, user)
 	for _, w := range waiting {
 		if w.Order == id {
 			return r.reserved(ctx, w), nil

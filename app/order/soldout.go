@@ -36,17 +36,17 @@ const (
 //
 // The buyers of a sale are read once and kept. After returned units are sold again, only the new buyers are read.
 type SoldOutFlags struct {
-	inventory Redis
-	rejected  atomic.Int64
-	wake      chan struct{} // wakes Run when a sale becomes suspected
+	stock    Stock
+	rejected atomic.Int64
+	wake     chan struct{} // wakes Run when a sale becomes suspected
 
 	mu    sync.RWMutex
 	flags map[shop.ID]*soldOutFlag // by sale
 }
 
 // NewSoldOutFlags returns flags that Run raises and confirms.
-func NewSoldOutFlags(inventory Redis) *SoldOutFlags {
-	return &SoldOutFlags{inventory: inventory, wake: make(chan struct{}, 1), flags: make(map[shop.ID]*soldOutFlag)}
+func NewSoldOutFlags(stock Stock) *SoldOutFlags {
+	return &SoldOutFlags{stock: stock, wake: make(chan struct{}, 1), flags: make(map[shop.ID]*soldOutFlag)}
 }
 
 // Run reads the counters of suspected sales, at once and then at the interval renewEvery, until ctx ends.
@@ -83,7 +83,7 @@ func (s *SoldOutFlags) Run(ctx context.Context) error {
 // readCounters reads the counters of the sales once. If that fails, their flags expire and buys continue to Redis.
 func (s *SoldOutFlags) readCounters(ctx context.Context, sales []shop.SaleRef) {
 	began := time.Now() // before the read: the lifetime of a flag starts here
-	counters, err := s.inventory.Counters(ctx, sales)
+	counters, err := s.stock.Counters(ctx, sales)
 	if err != nil {
 		slog.DebugContext(ctx, "read counters of sold-out sales", "err", err)
 	}
@@ -177,7 +177,7 @@ func (s *SoldOutFlags) confirm(ctx context.Context, began time.Time, c shop.Coun
 
 func (s *SoldOutFlags) raise(ctx context.Context, f *soldOutFlag, since shop.BuyersMark) {
 	began := time.Now()
-	buyers, err := s.inventory.Buyers(ctx, f.sale, since)
+	buyers, err := s.stock.Buyers(ctx, f.sale, since)
 	users := make(map[shop.ID]struct{}, len(buyers.Users)) // built before the lock, because buys wait for the lock
 	for _, user := range buyers.Users {
 		users[user] = struct{}{}

@@ -13,7 +13,7 @@ import (
 
 // buyersInventory implements only Buyers and Counters.
 type buyersInventory struct {
-	Redis
+	Stock
 	users     []shop.ID
 	c         shop.Counters
 	reads     int           // reads of buyers

@@ -6,16 +6,20 @@ import (
 	"stampede/app/shop"
 )
 
-// Redis is the state of the sales in Redis: stock, holds, deadlines. Every write carries the partition's epoch and
-// fails with ErrStaleEpoch if Redis has another epoch.
-type Redis interface {
+// Stock is the stock of the sales in Redis, with their holds. Now is the time of Redis. Every write carries the
+// partition's epoch and fails with ErrStaleEpoch if Redis has another epoch.
+type Stock interface {
 	Now(ctx context.Context) (shop.Millis, error)
 	Counters(ctx context.Context, sales []shop.SaleRef) ([]shop.Counters, error)
 	Return(ctx context.Context, returns []shop.Return) ([]bool, error)
 	Sell(ctx context.Context, sold []shop.SoldHold) ([]bool, error)
 	Withdraw(ctx context.Context, sold []shop.SoldHold) ([]bool, error)
-	Waiting(ctx context.Context, user shop.ID) ([]shop.Reservation, error)
 	Buyers(ctx context.Context, sale shop.SaleRef, since shop.BuyersMark) (shop.Buyers, error)
+}
+
+// Queue has the reservations that wait for their rows, and the deadlines of orders.
+type Queue interface {
+	Waiting(ctx context.Context, user shop.ID) ([]shop.Reservation, error)
 	Schedule(ctx context.Context, partition int, deadlines []shop.Deadline) error
 	Finish(ctx context.Context, partition int, asOf shop.Millis, rows []*shop.Order, entries []*shop.Entry) error
 	Delivery(ctx context.Context, partition int) (shop.Delivery, error)

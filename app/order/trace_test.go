@@ -186,7 +186,7 @@ func TestFulfilmentIsTraced(t *testing.T) {
 			store := &faultyStore{Trace: tr, transient: c.fault}
 			tracedRedis := &tracedInventory{Redis: fakes.Redis{Trace: tr, Published: &fakes.Notifier{Trace: tr}}}
 			f := &Fulfiller{
-				Catalogue: catalog.NewCatalogue(oneSale{}, oneSale{}, nil, time.UTC), Redis: tracedRedis, Store: store,
+				Catalogue: catalog.NewCatalogue(oneSale{}, oneSale{}, nil, time.UTC), Stock: tracedRedis, Store: store,
 				Effects: effectsOf(tracedRedis, store, tracedRedis.Published), PayWindow: time.Minute, Tracer: tracer,
 			}
 			now := shop.MillisOf(time.Now())

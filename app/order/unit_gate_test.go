@@ -15,7 +15,8 @@ import (
 // batchWorld records the steps of each order. Order 2 is locked in the database for the duration locked.
 type batchWorld struct {
 	Store
-	Redis
+	Stock
+	Queue
 	locked time.Duration
 
 	mu    sync.Mutex
@@ -59,7 +60,7 @@ func TestPublicationWaitsForUnitsOfOtherBatches(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			world := &batchWorld{locked: locked}
-			x := &Expirer{Redis: world, Store: world, Effects: effectsOf(world, world, world)}
+			x := &Expirer{Stock: world, Store: world, Effects: effectsOf(world, world, world)}
 			var batches sync.WaitGroup
 			for _, id := range []shop.ID{2, 1} {
 				batches.Go(func() {

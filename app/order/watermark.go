@@ -19,7 +19,7 @@ const watermarkEvery = 5 * time.Second
 // acknowledged.
 type PublishedWatermark struct {
 	Partitions int
-	Redis      Redis
+	Queue      Queue
 	Clock      func(ctx context.Context) (shop.Instant, error) // reads the database's clock
 	// SetPublishedUntil moves the stored instant of a partition forward. It ignores an instant before the stored one.
 	SetPublishedUntil func(ctx context.Context, partition int, at shop.Millis) error
@@ -58,7 +58,7 @@ func (w *PublishedWatermark) RunOnce(ctx context.Context) error {
 }
 
 func (w *PublishedWatermark) checkPartition(ctx context.Context, partition int, now shop.Millis) error {
-	d, err := w.Redis.Delivery(ctx, partition)
+	d, err := w.Queue.Delivery(ctx, partition)
 	if err != nil {
 		delete(w.candidates, partition) // the next read may return another stream
 		return err

@@ -9,7 +9,7 @@ import (
 
 // watermarkWorld has one partition whose consumer progress the test sets.
 type watermarkWorld struct {
-	Redis
+	Queue
 	clock     shop.Millis
 	delivery  shop.Delivery
 	err       error
@@ -34,7 +34,7 @@ func (s *watermarkWorld) SetPublishedUntil(_ context.Context, _ int, at shop.Mil
 func TestPublishedWatermarkNeedsProof(t *testing.T) {
 	t.Parallel()
 	s := &watermarkWorld{clock: 1000}
-	w := &PublishedWatermark{Partitions: 1, Redis: s, Clock: s.Clock, SetPublishedUntil: s.SetPublishedUntil}
+	w := &PublishedWatermark{Partitions: 1, Queue: s, Clock: s.Clock, SetPublishedUntil: s.SetPublishedUntil}
 	entry := func(n int64) shop.EntryID { return shop.EntryID{Time: n} }
 	for i, step := range []struct {
 		clock    shop.Millis

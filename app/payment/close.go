@@ -50,7 +50,7 @@ func (c *PaymentService) closeAtGateway(
 	case TradeClosed:
 		return o, true, nil
 	}
-	now, err := c.Redis.Now(ctx)
+	now, err := c.Stock.Now(ctx)
 	if err != nil {
 		return shop.Order{}, false, fmt.Errorf("read Redis time: %w", errors.Join(shop.ErrTransient, err))
 	}
@@ -67,7 +67,7 @@ var errLockedSale = fmt.Errorf("%w: the row of its sale is locked", shop.ErrTran
 func (c *PaymentService) endOrders(
 	ctx context.Context, orders []shop.ID, to shop.OrderState,
 ) (rows []shop.Order, locked []shop.ID, err error) {
-	now, err := c.Redis.Now(ctx)
+	now, err := c.Stock.Now(ctx)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read Redis time: %w", errors.Join(shop.ErrTransient, err))
 	}

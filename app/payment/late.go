@@ -30,7 +30,7 @@ func (c *PaymentService) resolve(ctx context.Context, o shop.Order) error {
 	case err != nil:
 		return fmt.Errorf("claim a hold for order %s: %w", o.ID, err)
 	}
-	verdict, err := c.Redis.Hold(ctx, shop.HoldRequest{
+	verdict, err := c.Stock.Hold(ctx, shop.HoldRequest{
 		Sale: claimed.Ref(), Order: claimed.ID, User: claimed.User, Hold: claimed.Hold, Qty: claimed.Qty,
 	})
 	if err != nil {
@@ -44,7 +44,7 @@ func (c *PaymentService) resolve(ctx context.Context, o shop.Order) error {
 	case shop.VerdictLimit:
 		return c.refundLate(ctx, claimed, shop.ReasonLateLimit)
 	}
-	now, err := c.Redis.Now(ctx)
+	now, err := c.Stock.Now(ctx)
 	if err == nil && verdict == shop.VerdictNotLoaded && now > sale.ClosesAt.Add(shop.RetireAfter) {
 		return c.refundLate(ctx, claimed, shop.ReasonLateOver)
 	}
@@ -54,7 +54,7 @@ func (c *PaymentService) resolve(ctx context.Context, o shop.Order) error {
 
 // revive changes the order to paid, with the claimed hold.
 func (c *PaymentService) revive(ctx context.Context, claimed shop.Order, epoch int64) error {
-	now, err := c.Redis.Now(ctx)
+	now, err := c.Stock.Now(ctx)
 	if err != nil {
 		return fmt.Errorf("read Redis time: %w", errors.Join(shop.ErrTransient, err))
 	}
@@ -64,7 +64,7 @@ func (c *PaymentService) revive(ctx context.Context, claimed shop.Order, epoch i
 	case errors.Is(err, shop.ErrNoRow), errors.Is(err, shop.ErrPermanent), errors.Is(err, shop.ErrStaleEpoch):
 		// The order was certainly not revived with this hold number.
 		units := []shop.Return{{Sale: claimed.Ref(), Order: claimed.ID, Hold: claimed.Hold, User: claimed.User}}
-		if _, returnErr := c.Redis.Return(ctx, units); returnErr != nil {
+		if _, returnErr := c.Stock.Return(ctx, units); returnErr != nil {
 			return fmt.Errorf("return units of order %s: %w", claimed.ID, returnErr)
 		}
 		if errors.Is(err, shop.ErrPermanent) {
@@ -82,7 +82,7 @@ func (c *PaymentService) revive(ctx context.Context, claimed shop.Order, epoch i
 // refundLate starts the refund. The number of the refund depends only on the order, so that a second refund is
 // impossible.
 func (c *PaymentService) refundLate(ctx context.Context, o shop.Order, reason string) error {
-	now, err := c.Redis.Now(ctx)
+	now, err := c.Stock.Now(ctx)
 	if err != nil {
 		return fmt.Errorf("read Redis time: %w", errors.Join(shop.ErrTransient, err))
 	}
@@ -103,7 +103,7 @@ func (c *PaymentService) refundLate(ctx context.Context, o shop.Order, reason st
 
 // settleResolved stores the outcome of the late payment of an order that this node or another node has resolved.
 func (c *PaymentService) settleResolved(ctx context.Context, id shop.ID) error {
-	now, err := c.Redis.Now(ctx)
+	now, err := c.Stock.Now(ctx)
 	if err != nil {
 		return fmt.Errorf("read Redis time: %w", errors.Join(shop.ErrTransient, err))
 	}

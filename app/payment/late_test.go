@@ -10,10 +10,17 @@ import (
 	"stampede/app/test/fakes"
 )
 
+// stockAndQueue is a fake of both ports of Redis.
+type stockAndQueue interface {
+	order.Stock
+	order.Queue
+}
+
 // effectsOf returns effects that use the given fakes.
-func effectsOf(inventory order.Redis, orders order.Store, notifier order.Notifier) *order.Effects {
+func effectsOf(inventory stockAndQueue, orders order.Store, notifier order.Notifier) *order.Effects {
 	return &order.Effects{
-		Redis: inventory, Notifier: notifier, Store: orders, PublishMarks: &order.PublishMarks{Store: orders},
+		Stock: inventory, Queue: inventory, Notifier: notifier, Store: orders,
+		PublishMarks: &order.PublishMarks{Store: orders},
 	}
 }
 
@@ -189,7 +196,7 @@ func TestLateMoneyRevivesOrRefundsOrder(t *testing.T) {
 			}}
 			c.change(w)
 			payments := &PaymentService{
-				Redis: lateInventory{&fakes.Redis{Trace: tr, At: now}, w}, Trades: w, Refunds: w, Orders: w, Sales: w,
+				Stock: lateInventory{&fakes.Redis{Trace: tr, At: now}, w}, Trades: w, Refunds: w, Orders: w, Sales: w,
 				Effects: effectsOf(
 					lateInventory{&fakes.Redis{Trace: tr, At: now}, w}, w, &fakes.Notifier{Trace: tr}),
 			}

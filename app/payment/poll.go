@@ -108,7 +108,7 @@ func (r *PayReconciler) RunOnce(ctx context.Context) error {
 // resolveLate resolves late payments that a crash left unresolved. Payments that fail are skipped by the next calls,
 // until the end of the list is reached. So they do not block later payments.
 func (r *PayReconciler) resolveLate(ctx context.Context) error {
-	now, err := r.Payments.Redis.Now(ctx)
+	now, err := r.Payments.Stock.Now(ctx)
 	if err != nil {
 		return fmt.Errorf("read Redis time: %w", err)
 	}
@@ -160,7 +160,7 @@ func (r *PayReconciler) claimAndQuery(ctx context.Context, onError func(error)) 
 func (r *PayReconciler) claim(
 	ctx context.Context, limit int,
 ) (trades []OpenedTrade, orders map[shop.ID]shop.Order, now shop.Millis, err error) {
-	if now, err = r.Payments.Redis.Now(ctx); err != nil {
+	if now, err = r.Payments.Stock.Now(ctx); err != nil {
 		return nil, nil, 0, fmt.Errorf("read Redis time: %w", err)
 	}
 	if trades, err = r.Payments.Trades.ClaimTrades(ctx, now, now.Add(queryLease), limit); err != nil {

@@ -13,7 +13,7 @@ import (
 
 // openTrades simulates the database of a shop with many open trades, and its gateway. It uses the clock of synctest.
 type openTrades struct {
-	Redis
+	Stock
 	Trades
 	Orders
 	Gateway
@@ -183,7 +183,7 @@ func (b *openTrades) runReconcilers(t *testing.T, nodes, perSecond int, during f
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	for n := range nodes {
-		payments := &PaymentService{Gateway: b, Redis: b, Trades: b, Orders: b}
+		payments := &PaymentService{Gateway: b, Stock: b, Trades: b, Orders: b}
 		r := &PayReconciler{Payments: payments, Pace: &pacer{
 			pause: time.Second / time.Duration(perSecond), onCall: func() { b.mu.Lock(); b.byNode[n]++; b.mu.Unlock() },
 		}}
@@ -338,7 +338,7 @@ func TestNodesShareOpenTrades(t *testing.T) {
 type unresolvedStore struct {
 	Trades
 	Orders
-	Redis
+	Stock
 	failing, resolvable int
 	repaired            bool
 	resolved            map[shop.ID]bool
@@ -373,7 +373,7 @@ func (b *unresolvedStore) Resolve(_ context.Context, id shop.ID, _ Outcome) erro
 func TestUnresolvablePaymentsDoNotBlockOthers(t *testing.T) {
 	t.Parallel()
 	b := &unresolvedStore{failing: 3*lateBatch + 7, resolvable: 50, resolved: make(map[shop.ID]bool)}
-	r := &PayReconciler{Payments: &PaymentService{Redis: b, Trades: b, Orders: b}}
+	r := &PayReconciler{Payments: &PaymentService{Stock: b, Trades: b, Orders: b}}
 	for range 4 {
 		_ = r.resolveLate(t.Context())
 	}

@@ -26,7 +26,7 @@ const MaxRefundText = 200
 // RefundRequests accepts the refund requests of buyers. The Refunder executes the refunds.
 type RefundRequests struct {
 	Policy  RefundPolicy
-	Redis   Redis
+	Stock   Stock
 	Refunds Refunds
 	Effects *order.Effects
 }
@@ -44,7 +44,7 @@ func (r *RefundRequests) RequestRefund(ctx context.Context, user, order shop.ID,
 	case !shop.Printable(text):
 		return "", shop.Fail(shop.BadRequest, "reason contains characters that cannot be stored")
 	}
-	now, err := r.Redis.Now(ctx)
+	now, err := r.Stock.Now(ctx)
 	if err != nil {
 		return "", shop.UnknownOutcome("read Redis time", err)
 	}

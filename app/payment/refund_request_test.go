@@ -37,7 +37,7 @@ func newTestRequests(policy RefundPolicy, state shop.OrderState) (*RefundRequest
 	}}
 	inventory := &fakes.Redis{Trace: tr, At: 1_000_000}
 	return &RefundRequests{
-		Policy: policy, Redis: inventory, Refunds: refunds,
+		Policy: policy, Stock: inventory, Refunds: refunds,
 		Effects: effectsOf(inventory, refunds, &fakes.Notifier{Trace: tr}),
 	}, refunds
 }

@@ -31,7 +31,7 @@ type Refunder struct {
 	Gateway Gateway
 	Refunds Refunds
 	Orders  Orders
-	Redis   Redis
+	Stock   Stock
 	Effects *order.Effects
 
 	backlog   atomic.Pointer[RefundBacklog]
@@ -46,7 +46,7 @@ func (r *Refunder) Run(ctx context.Context) error {
 // RunOnce tries each due refund once.
 func (r *Refunder) RunOnce(ctx context.Context) error {
 	for {
-		now, err := r.Redis.Now(ctx)
+		now, err := r.Stock.Now(ctx)
 		if err != nil {
 			return fmt.Errorf("read Redis time: %w", err)
 		}
@@ -121,7 +121,7 @@ func (r *Refunder) send(ctx context.Context, refund *Refund, trade string) error
 }
 
 func (r *Refunder) finish(ctx context.Context, order shop.ID) error {
-	now, err := r.Redis.Now(ctx)
+	now, err := r.Stock.Now(ctx)
 	if err != nil {
 		return fmt.Errorf("read Redis time: %w", err)
 	}

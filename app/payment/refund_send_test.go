@@ -87,7 +87,7 @@ func newTestRefunder() (*Refunder, *refundStore, *fakeGateway, *fakes.Redis) {
 	gateway := &fakeGateway{Trace: tr, refunded: map[string]int64{}}
 	inventory := &fakes.Redis{Trace: tr, At: 1_000_000}
 	return &Refunder{
-		Gateway: gateway, Refunds: refunds, Orders: refunds, Redis: inventory,
+		Gateway: gateway, Refunds: refunds, Orders: refunds, Stock: inventory,
 		Effects: effectsOf(inventory, refunds, &fakes.Notifier{Trace: tr}),
 	}, refunds, gateway, inventory
 }

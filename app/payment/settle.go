@@ -28,7 +28,7 @@ func (c *PaymentService) Settle(ctx context.Context, t Trade) error {
 	if t.State != TradePaid {
 		return nil
 	}
-	now, err := c.Redis.Now(ctx)
+	now, err := c.Stock.Now(ctx)
 	if err != nil {
 		return fmt.Errorf("read Redis time: %w", errors.Join(shop.ErrTransient, err))
 	}

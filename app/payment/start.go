@@ -15,7 +15,8 @@ import (
 // PaymentService starts and settles payments, ends trades at the gateway, and resolves late money.
 type PaymentService struct {
 	Gateway Gateway // nil: the shop takes no payments
-	Redis   Redis
+	Stock   Stock
+	Queue   Queue
 	Trades  Trades
 	Refunds Refunds
 	Orders  Orders
@@ -63,7 +64,7 @@ func (c *PaymentService) Pay(ctx context.Context, user, order shop.ID, via PayVi
 	if !slices.Contains([]PayVia{ViaPage, ViaWap, ViaApp, ViaQR}, via) {
 		return Payable{}, shop.Fail(shop.BadRequest, "via must be page, wap, app or qr")
 	}
-	now, err := c.Redis.Now(ctx)
+	now, err := c.Stock.Now(ctx)
 	if err != nil {
 		return Payable{}, shop.UnknownOutcome("read Redis time", err)
 	}
@@ -119,7 +120,7 @@ func (c *PaymentService) checkPayable(o shop.Order, now shop.Millis) error {
 
 // noRow distinguishes a reservation, which gets its row soon, from a missing order or another user's order.
 func (c *PaymentService) noRow(ctx context.Context, user, order shop.ID) error {
-	waiting, err := c.Redis.Waiting(ctx, user)
+	waiting, err := c.Queue.Waiting(ctx, user)
 	for _, r := range waiting {
 		if r.Order == order {
 			return shop.FailBusy("the order is still being written; try again", shop.BusyRetry)

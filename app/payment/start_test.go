@@ -118,7 +118,7 @@ func newTestPayments() (*PaymentService, *fixedGateway, *tradeStore, *fakes.Redi
 	gateway := &fixedGateway{Trace: tr}
 	orders := &fakes.DueStore{Trace: tr}
 	return &PaymentService{
-		Gateway: gateway, Redis: inventory, Trades: trades, Orders: trades,
+		Gateway: gateway, Stock: inventory, Queue: inventory, Trades: trades, Orders: trades,
 		Effects: effectsOf(inventory, orders, &fakes.Notifier{Trace: tr}), Margin: shop.PayMargin(payWindow),
 	}, gateway, trades, inventory
 }
@@ -338,7 +338,7 @@ func TestSilentGatewayDelaysNoOtherOrder(t *testing.T) {
 		}}
 		redis := &fakes.Redis{Trace: tr, At: 1_000_000}
 		x := &order.Expirer{
-			Redis: redis, Store: due, Effects: effectsOf(redis, due, &fakes.Notifier{Trace: tr}), Closer: closer,
+			Stock: redis, Store: due, Effects: effectsOf(redis, due, &fakes.Notifier{Trace: tr}), Closer: closer,
 		}
 		ctx, stop := context.WithCancel(t.Context())
 		go func() { _ = closer.Run(ctx) }()

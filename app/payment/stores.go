@@ -26,11 +26,15 @@ type Gateway interface {
 	VerifyNotification(form url.Values) (Trade, error)
 }
 
-// Redis has the operations of payments on the sales in Redis, see streams.Inventory.
-type Redis interface {
+// Stock holds and returns the units of sales in Redis, see streams.Stock. Now is the time of Redis.
+type Stock interface {
 	Now(ctx context.Context) (shop.Millis, error)
 	Return(ctx context.Context, returns []shop.Return) ([]bool, error)
 	Hold(ctx context.Context, h shop.HoldRequest) (shop.Verdict, error)
+}
+
+// Queue has the reservations that wait for their rows, see streams.Queue.
+type Queue interface {
 	Waiting(ctx context.Context, user shop.ID) ([]shop.Reservation, error)
 }
 

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"stampede/app/shop"
+	"stampede/app/store"
+	"stampede/streams"
 )
 
 const (
@@ -51,9 +53,8 @@ type AuditColumn struct {
 // balance exactly. Free units in Redis must not exceed those in MySQL (I2). When no reservation of the sale is in
 // progress, the free units of both stores must be equal, except for burnt units and unfinished withdrawals.
 type Auditor struct {
-	Redis  Redis
-	Orders Orders
-	Sales  Sales
+	Store *store.Store
+	Redis *streams.Inventory
 }
 
 // AuditSale audits one sale, see AuditSales.
@@ -69,6 +70,12 @@ func (a *Auditor) AuditSale(ctx context.Context, id shop.ID) (AuditReport, error
 // are read again, together, after auditPause. A failure is reported only if every read has found it. NotFound: no such
 // sale.
 func (a *Auditor) AuditSales(ctx context.Context, ids ...shop.ID) ([]AuditReport, error) {
+	return auditRepeatedly(ctx, ids, a.readSale)
+}
+
+func auditRepeatedly(
+	ctx context.Context, ids []shop.ID, read func(context.Context, shop.ID) (saleReadings, error),
+) ([]AuditReport, error) {
 	reports := make([]AuditReport, len(ids))
 	suspicious := make([]int, len(ids)) // indexes of reports
 	for i := range suspicious {
@@ -79,10 +86,11 @@ func (a *Auditor) AuditSales(ctx context.Context, ids ...shop.ID) ([]AuditReport
 			return nil, ctx.Err()
 		}
 		for _, i := range suspicious {
-			again, err := a.auditOnce(ctx, ids[i])
+			readings, err := read(ctx, ids[i])
 			if err != nil {
 				return nil, err
 			}
+			again := readings.audit()
 			if try > 0 {
 				again.keepRepeated(reports[i].found)
 			}
@@ -104,24 +112,49 @@ func (r *AuditReport) keepRepeated(earlier []failure) {
 	})
 }
 
-func (a *Auditor) auditOnce(ctx context.Context, id shop.ID) (AuditReport, error) {
-	sale, err := a.Sales.Sale(ctx, id)
-	if errors.Is(err, shop.ErrNoRow) {
-		return AuditReport{}, shop.Fail(shop.NotFound, "no such sale: "+id.String())
+// saleReadings has the values that an audit compares.
+type saleReadings struct {
+	sale   shop.Sale
+	redis  shop.SaleAudit // read before the database
+	after  shop.Counters  // of Redis, read after the database
+	totals shop.SaleTotals
+	rows   []shop.Order // of the holds in Redis
+}
+
+func (a *Auditor) readSale(ctx context.Context, id shop.ID) (s saleReadings, err error) {
+	if s.sale, err = a.Store.Sales().Sale(ctx, id); errors.Is(err, shop.ErrNoRow) {
+		return s, shop.Fail(shop.NotFound, "no such sale: "+id.String())
 	}
 	if err != nil {
-		return AuditReport{}, fmt.Errorf("read sale %s: %w", id, err)
+		return s, fmt.Errorf("read sale %s: %w", id, err)
 	}
-	redis, err := a.Redis.Audit(ctx, sale.Ref())
+	if s.redis, err = a.Redis.Stock().Audit(ctx, s.sale.Ref()); err != nil {
+		return s, fmt.Errorf("audit sale %s in Redis: %w", id, err)
+	}
+	if s.totals, err = a.Store.Sales().SaleTotals(ctx, id); err != nil {
+		return s, fmt.Errorf("audit sale %s in the database: %w", id, err)
+	}
+	if !s.redis.Loaded {
+		return s, nil
+	}
+	again, err := a.Redis.Stock().HoldsMark(ctx, s.sale.Ref())
 	if err != nil {
-		return AuditReport{}, fmt.Errorf("audit sale %s in Redis: %w", id, err)
+		return s, fmt.Errorf("audit sale %s in Redis again: %w", id, err)
 	}
-	totals, err := a.Sales.SaleTotals(ctx, id)
-	if err != nil {
-		return AuditReport{}, fmt.Errorf("audit sale %s in the database: %w", id, err)
+	s.after = again.Counters
+	s.after.Epoch = s.redis.Epoch // Audit does not read the epoch
+	ids := shop.Mapped(s.redis.Holds, func(h shop.OpenHold) shop.ID { return h.Order })
+	if s.rows, err = a.Store.Orders().OrdersByID(ctx, ids); err != nil {
+		return s, fmt.Errorf("read orders of sale %s: %w", id, err)
 	}
+	return s, nil
+}
+
+// audit checks the readings.
+func (s *saleReadings) audit() AuditReport {
+	redis, totals := &s.redis, &s.totals
 	r := AuditReport{
-		Sale: id, Product: sale.Product.Name, Loaded: redis.Loaded, Waiting: redis.Tickets - redis.Done,
+		Sale: s.sale.ID, Product: s.sale.Product.Name, Loaded: redis.Loaded, Waiting: redis.Tickets - redis.Done,
 		Redis: AuditColumn{redis.Initial, redis.Added, redis.Stock, redis.Held, redis.Sold, redis.Withdrawn},
 		Database: AuditColumn{
 			Initial: totals.Sale.Initial, Added: totals.Sale.Added, Held: totals.HeldUnits, Sold: totals.SoldUnits,
@@ -129,24 +162,15 @@ func (a *Auditor) auditOnce(ctx context.Context, id shop.ID) (AuditReport, error
 			Stock:     totals.Sale.Initial + totals.Sale.Added - totals.Withdrawn - totals.Taken,
 		},
 	}
-	r.checkDatabase(totals)
+	r.checkDatabase(*totals)
 	if redis.Loaded {
-		r.checkRedis(sale.Limit, redis)
-		found, withdrawn := len(r.found), pendingWithdrawalUnits(&redis, totals.Pending)
-		if r.compareStores(redis, redis, withdrawn); len(r.found) > found { // perhaps the sale has changed meanwhile
-			again, err := a.Redis.Audit(ctx, sale.Ref())
-			if err != nil {
-				return AuditReport{}, fmt.Errorf("audit sale %s in Redis again: %w", id, err)
-			}
-			r.found = r.found[:found]
-			r.compareStores(redis, again, withdrawn)
-		}
-		return r, a.checkHolds(ctx, &r, redis)
-	}
-	if sale.Epoch == 0 && totals.Orders > 0 {
+		r.checkRedis(s.sale.Limit, *redis)
+		r.compareStores(s)
+		r.checkHolds(s)
+	} else if s.sale.Epoch == 0 && totals.Orders > 0 {
 		r.addFailure(0, "the sale was never loaded into Redis but has %d orders", totals.Orders)
 	}
-	return r, nil
+	return r
 }
 
 func (r *AuditReport) addFailure(subject shop.ID, format string, args ...any) {
@@ -203,36 +227,32 @@ func pendingWithdrawalUnits(s *shop.SaleAudit, pending []int64) (units int64) {
 }
 
 // compareStores compares the two stores. Redis must never have more free units than the database. When no reservation
-// is in progress, both must have the same units, except for units that operators are withdrawing. before and after are
-// readings of Redis around the reading of the database. If the sale has changed between them, only the smaller number
-// of free units is compared: Redis had at least that number free when the database was read.
-func (r *AuditReport) compareStores(before, after shop.SaleAudit, beingWithdrawn int64) {
-	if free := min(before.Stock, after.Stock); free > r.Database.Stock {
+// is in progress, both must have the same units, except for units that operators are withdrawing. If the sale has
+// changed between the two readings of Redis, only the smaller number of free units is compared: Redis had at least that
+// number free when the database was read.
+func (r *AuditReport) compareStores(s *saleReadings) {
+	if free := min(s.redis.Stock, s.after.Stock); free > r.Database.Stock {
 		r.addFailure(0, "redis has %d units free, the database only %d", free, r.Database.Stock)
 	}
-	if r.Waiting != 0 || before.Counters != after.Counters {
+	if r.Waiting != 0 || s.redis.Counters != s.after {
 		return
 	}
 	if r.Redis.Held != r.Database.Held || r.Redis.Sold != r.Database.Sold {
 		r.addFailure(0, "drained, but redis holds %d and sold %d, the database holds %d and sold %d",
 			r.Redis.Held, r.Redis.Sold, r.Database.Held, r.Database.Sold)
 	}
-	if r.Redis.Stock+before.Burnt+beingWithdrawn != r.Database.Stock {
+	burnt, beingWithdrawn := s.redis.Burnt, pendingWithdrawalUnits(&s.redis, s.totals.Pending)
+	if r.Redis.Stock+burnt+beingWithdrawn != r.Database.Stock {
 		r.addFailure(0, "drained, but redis has %d free, %d burnt and %d that are being withdrawn, the database %d free",
-			r.Redis.Stock, before.Burnt, beingWithdrawn, r.Database.Stock)
+			r.Redis.Stock, burnt, beingWithdrawn, r.Database.Stock)
 	}
 }
 
 // checkHolds checks that every hold in Redis belongs to an order that holds units or to a reservation in progress.
-func (a *Auditor) checkHolds(ctx context.Context, r *AuditReport, s shop.SaleAudit) error {
-	ids := shop.Mapped(s.Holds, func(h shop.OpenHold) shop.ID { return h.Order })
-	rows, err := a.Orders.OrdersByID(ctx, ids)
-	if err != nil {
-		return fmt.Errorf("read orders of sale %s: %w", r.Sale, err)
-	}
-	orders := shop.ByID(rows)
+func (r *AuditReport) checkHolds(s *saleReadings) {
+	orders := shop.ByID(s.rows)
 	noRow := int64(0)
-	for _, h := range s.Holds {
+	for _, h := range s.redis.Holds {
 		o, ok := orders[h.Order]
 		switch {
 		case !ok:
@@ -246,7 +266,6 @@ func (a *Auditor) checkHolds(ctx context.Context, r *AuditReport, s shop.SaleAud
 	if noRow > r.Waiting {
 		r.addFailure(0, "redis holds units for %d orders without a row, but only %d reservations are under way", noRow, r.Waiting)
 	}
-	return nil
 }
 
 func heldOrSold(h shop.OpenHold) string {

@@ -19,12 +19,12 @@ const compareTries = 3
 // before the scan limit how many are written off, and the free units after it decide whether the sale is stuck.
 func (p *recoveryRun) compare(ctx context.Context, sale *shop.Sale) error {
 	for try := 1; ; try++ {
-		before, err := p.Sales.FreeUnits(ctx, []shop.ID{sale.ID})
+		before, err := p.Store.Sales().FreeUnits(ctx, []shop.ID{sale.ID})
 		if err != nil {
 			return err
 		}
 		t := holdComparison{recoveryRun: p, sale: sale}
-		if t.mark, err = p.Redis.HoldsMark(ctx, sale.Ref()); err != nil {
+		if t.mark, err = p.Redis.Stock().HoldsMark(ctx, sale.Ref()); err != nil {
 			return err
 		}
 		if !t.mark.Loaded { // the sale has left Redis
@@ -32,12 +32,12 @@ func (p *recoveryRun) compare(ctx context.Context, sale *shop.Sale) error {
 		}
 		sameUnits := t.mark.Initial+t.mark.Added == sale.Initial+sale.Added
 		if p.stuck[sale.ID] == "" && sameUnits && before[sale.ID] == t.mark.Stock+t.mark.Burnt {
-			return p.Redis.SetStuck(ctx, p.claim, sale.Ref(), "")
+			return p.Redis.Recovery().SetStuck(ctx, p.claim, sale.Ref(), "")
 		}
 		if err := t.run(ctx); err != nil {
 			return err
 		}
-		after, err := p.Sales.FreeUnits(ctx, []shop.ID{sale.ID})
+		after, err := p.Store.Sales().FreeUnits(ctx, []shop.ID{sale.ID})
 		if err != nil {
 			return err
 		}
@@ -63,7 +63,7 @@ func (t *holdComparison) run(ctx context.Context) error {
 		for i, h := range holds {
 			ids[i] = h.Order
 		}
-		rows, err := t.Orders.OrdersByID(ctx, ids)
+		rows, err := t.Store.Orders().OrdersByID(ctx, ids)
 		if err != nil {
 			return fmt.Errorf("read rows: %w", err)
 		}
@@ -111,7 +111,7 @@ func (t *holdComparison) conclude(ctx context.Context, freeBefore, freeAfter int
 			return err
 		}
 		if excess := freeBefore - notHeld - pendingUnits; excess > 0 {
-			if err := t.Sales.WriteOff(ctx, t.sale.ID, excess, t.claim); err != nil {
+			if err := t.Store.Sales().WriteOff(ctx, t.sale.ID, excess, t.claim); err != nil {
 				return err
 			}
 		}
@@ -120,7 +120,7 @@ func (t *holdComparison) conclude(ctx context.Context, freeBefore, freeAfter int
 		t.markStuck(t.sale.ID, 0, "Redis has %d free units, %d of which are taken in the database", t.mark.Stock,
 			notHeld-freeAfter)
 	}
-	return t.Redis.SetStuck(ctx, t.claim, t.sale.Ref(), t.stuck[t.sale.ID])
+	return t.Redis.Recovery().SetStuck(ctx, t.claim, t.sale.Ref(), t.stuck[t.sale.ID])
 }
 
 // queryGatewayAgain schedules an early gateway query for orders that hold units again, because a late payment may have
@@ -133,13 +133,13 @@ func (t *holdComparison) queryGatewayAgain(ctx context.Context) error {
 	for _, problem := range t.harmless {
 		checks[problem.Order] = t.closedAt
 	}
-	return t.Payments.CheckTrades(ctx, t.closedAt, checks)
+	return t.Store.Payments().CheckTrades(ctx, t.closedAt, checks)
 }
 
 // pendingUnits returns how many units only one store counts for pending operations: Redis has taken out units for a
 // withdrawal that the database has not settled, or the database has added units that Redis has not added.
 func (t *holdComparison) pendingUnits(ctx context.Context) (units int64, err error) {
-	totals, err := t.Sales.SaleTotals(ctx, t.sale.ID)
+	totals, err := t.Store.Sales().SaleTotals(ctx, t.sale.ID)
 	if err != nil {
 		return 0, err
 	}
@@ -147,7 +147,7 @@ func (t *holdComparison) pendingUnits(ctx context.Context) (units int64, err err
 	if len(totals.Pending) == 0 {
 		return units, nil
 	}
-	audit, err := t.Redis.Audit(ctx, t.sale.Ref())
+	audit, err := t.Redis.Stock().Audit(ctx, t.sale.Ref())
 	if err != nil {
 		return 0, err
 	}

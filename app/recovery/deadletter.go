@@ -9,13 +9,14 @@ import (
 
 	"stampede/app/order"
 	"stampede/app/shop"
+	"stampede/app/store"
+	"stampede/streams"
 )
 
 // DeadLetters replays dead letters.
 type DeadLetters struct {
-	Redis     Redis
-	Orders    Orders
-	Sales     Sales
+	Store     *store.Store
+	Redis     *streams.Inventory
 	Effects   *order.Effects
 	PayWindow time.Duration
 }
@@ -27,7 +28,7 @@ type DeadLetters struct {
 //
 // A crash after the hold leaves a hold whose row is refused; the reconciler finds and returns it.
 func (d *DeadLetters) Replay(ctx context.Context, id string) (shop.Order, error) {
-	letter, err := d.Redis.DeadLetter(ctx, id)
+	letter, err := d.Redis.Queue().DeadLetter(ctx, id)
 	if errors.Is(err, shop.ErrNoRow) {
 		return shop.Order{}, shop.Fail(shop.NotFound, "no such dead letter: "+shop.Clip(id, 40))
 	}
@@ -37,12 +38,12 @@ func (d *DeadLetters) Replay(ctx context.Context, id string) (shop.Order, error)
 	if letter.Order == 0 {
 		return shop.Order{}, shop.Fail(shop.WrongState, "the entry could not be read at all; it can only be dropped")
 	}
-	row, err := d.Orders.Order(ctx, letter.Order)
+	row, err := d.Store.Orders().Order(ctx, letter.Order)
 	if err == nil && (row.User != letter.User || row.Sale != letter.Sale) {
 		return shop.Order{}, shop.Fail(shop.WrongState, "its order id belongs to another order; it can only be dropped")
 	}
 	if err == nil {
-		row, err = d.Orders.ClaimHold(ctx, letter.Order, shop.Refused)
+		row, err = d.Store.Orders().ClaimHold(ctx, letter.Order, shop.Refused)
 	}
 	if errors.Is(err, shop.ErrNoRow) {
 		return shop.Order{}, shop.Fail(shop.WrongState, "its order is no longer refused")
@@ -51,7 +52,7 @@ func (d *DeadLetters) Replay(ctx context.Context, id string) (shop.Order, error)
 		return shop.Order{}, fmt.Errorf("claim a hold for order %s: %w", letter.Order, err)
 	}
 	// Read the epoch before the hold: a recovery in between changes the epoch, and Revive fails.
-	sale, err := d.Sales.Sale(ctx, row.Sale)
+	sale, err := d.Store.Sales().Sale(ctx, row.Sale)
 	if err != nil {
 		return shop.Order{}, fmt.Errorf("read sale %s: %w", row.Sale, err)
 	}
@@ -65,7 +66,7 @@ func (d *DeadLetters) Replay(ctx context.Context, id string) (shop.Order, error)
 	if err != nil {
 		return shop.Order{}, err
 	}
-	if _, err := d.Redis.RemoveDeadLetter(ctx, id); err != nil {
+	if _, err := d.Redis.Queue().RemoveDeadLetter(ctx, id); err != nil {
 		return revived, fmt.Errorf("the order is pending again, but the dead letter was not removed: %w", err)
 	}
 	return revived, nil
@@ -89,7 +90,7 @@ func restoreFields(row *shop.Order, letter shop.DeadLetter, sale *shop.Sale) err
 }
 
 func (d *DeadLetters) hold(ctx context.Context, row shop.Order) error {
-	verdict, err := d.Redis.Hold(ctx, shop.HoldRequest{
+	verdict, err := d.Redis.Stock().Hold(ctx, shop.HoldRequest{
 		Sale: row.Ref(), Order: row.ID, User: row.User, Hold: row.Hold, Qty: row.Qty,
 	})
 	if err != nil {
@@ -112,11 +113,11 @@ func (d *DeadLetters) revive(ctx context.Context, row shop.Order, epoch int64) (
 	if err != nil {
 		return shop.Order{}, fmt.Errorf("read Redis time: %w", err)
 	}
-	revived, err := d.Orders.Revive(ctx, row, epoch, now, now.Add(d.PayWindow))
+	revived, err := d.Store.Orders().Revive(ctx, row, epoch, now, now.Add(d.PayWindow))
 	if errors.Is(err, shop.ErrNoRow) || errors.Is(err, shop.ErrPermanent) || errors.Is(err, shop.ErrStaleEpoch) {
 		// The row was certainly not revived under this hold number.
 		units := []shop.Return{{Sale: row.Ref(), Order: row.ID, Hold: row.Hold, User: row.User}}
-		if _, returnErr := d.Redis.Return(ctx, units); returnErr != nil {
+		if _, returnErr := d.Redis.Stock().Return(ctx, units); returnErr != nil {
 			return shop.Order{}, fmt.Errorf("return units of order %s: %w", row.ID, returnErr)
 		}
 		if errors.Is(err, shop.ErrStaleEpoch) {

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"stampede/app/shop"
+	"stampede/app/store"
+	"stampede/streams"
 )
 
 const (
@@ -24,13 +26,8 @@ const (
 // Driver checks all partitions of a node and recovers them when needed.
 type Driver struct {
 	Partitions int
-	Orders     Orders
-	Sales      Sales
-	Epochs     Epochs
-	History    History
-	Payments   Payments
-	Refunds    Refunds
-	Redis      Redis
+	Store      *store.Store
+	Redis      *streams.Inventory
 	// TakesPayments: a gateway is configured; it still has the payments that the stores have lost. A node without a
 	// gateway reads from the database whether the shop takes payments.
 	TakesPayments bool
@@ -178,7 +175,7 @@ func (d *Driver) check(
 	}
 	d.recovering.Lock()
 	defer d.recovering.Unlock()
-	err = d.Epochs.LockPartition(ctx, partition, func(ctx context.Context) error {
+	err = d.Store.Partitions().LockPartition(ctx, partition, func(ctx context.Context) error {
 		again, err := d.inspect(ctx, partition, h) // another node may have recovered it meanwhile
 		switch {
 		case err != nil:
@@ -195,7 +192,7 @@ func (d *Driver) check(
 // confirm opens the partition without a recovery.
 func (d *Driver) confirm(ctx context.Context, partition int, f finding) (epoch int64, err error) {
 	if f.redis.History != f.redis.Confirmed {
-		if err := d.Redis.Confirm(ctx, partition, f.redis); err != nil {
+		if err := d.Redis.Recovery().Confirm(ctx, partition, f.redis); err != nil {
 			return 0, fmt.Errorf("confirm: %w", err)
 		}
 		slog.InfoContext(ctx, "Redis began another history, and nothing is missing in it", "partition", partition,
@@ -211,7 +208,7 @@ func (d *Driver) Recover(ctx context.Context, partitions ...int) (all Report, er
 		return all, err
 	}
 	for _, p := range partitions {
-		err := d.Epochs.LockPartition(ctx, p, func(ctx context.Context) error {
+		err := d.Store.Partitions().LockPartition(ctx, p, func(ctx context.Context) error {
 			found, err := d.inspect(ctx, p, h)
 			if err != nil {
 				return err
@@ -244,7 +241,7 @@ func (d *Driver) All() []int {
 func (d *Driver) watch(ctx context.Context, now shop.Millis) (*shop.PaymentWatch, error) {
 	takes, err := d.TakesPayments, error(nil)
 	if !takes {
-		takes, err = d.Payments.TakesPayments(ctx)
+		takes, err = d.Store.Payments().TakesPayments(ctx)
 	}
 	if err != nil || !takes {
 		return nil, err

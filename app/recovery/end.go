@@ -23,7 +23,7 @@ func (p *recoveryRun) endPage(ctx context.Context, sale *shop.Sale, page []shop.
 			holding = append(holding, *o)
 		}
 	}
-	evidence, loaded, err := p.Redis.Evidence(ctx, sale.Ref(), holding)
+	evidence, loaded, err := p.Redis.Recovery().Evidence(ctx, sale.Ref(), holding)
 	if err != nil || !loaded {
 		return err
 	}
@@ -45,7 +45,7 @@ func (p *recoveryRun) endPage(ctx context.Context, sale *shop.Sale, page []shop.
 			p.markStuck(o.Sale, o.ID, "it is pending, and its hold %d is not in Redis: nothing proves that it ended", o.Hold)
 		}
 	}
-	rows, err := p.Orders.EndLost(ctx, ended, p.closedAt)
+	rows, err := p.Store.Orders().EndLost(ctx, ended, p.closedAt)
 	if err != nil {
 		return fmt.Errorf("end %d orders: %w", len(ended), err)
 	}
@@ -63,7 +63,7 @@ func (p *recoveryRun) requestRefund(ctx context.Context, o *shop.Order) error {
 	if o.Reason == payment.ReasonRefundDeclined { // an operator has decided
 		return nil
 	}
-	_, err := p.Refunds.RequestRefund(ctx, payment.BuyerRefundRequest{
+	_, err := p.Store.Refunds().RequestRefund(ctx, payment.BuyerRefundRequest{
 		Order: o.ID, User: o.User, Text: "recovery: its units were withdrawn, as after a refund", At: p.closedAt,
 	})
 	if err != nil {

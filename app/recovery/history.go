@@ -17,11 +17,11 @@ func (d *Driver) history(ctx context.Context) (h shop.DatabaseHistory, err error
 	defer func() { d.uncertain.Store(err != nil) }()
 	// The recorded histories are read first: a database that has lost nothing is never behind them.
 	recorded, epochs := d.recordedHistories(ctx)
-	if h, err = d.History.Read(ctx); err != nil {
-		d.History.Pin("", 0) // the next check may reach another server
+	if h, err = d.Store.History().Read(ctx); err != nil {
+		d.Store.History().Pin("", 0) // the next check may reach another server
 		return h, err
 	}
-	d.History.Pin(h.Server, h.Generation)
+	d.Store.History().Pin(h.Server, h.Generation)
 	if by, found := replacedBy(h, recorded); found {
 		err := fmt.Errorf("%w: %s by %s (generation %d); connect this node to that one, or run `stampede recover "+
 			"--accept %s` to use the old one on purpose", ErrReplaced, h.Server, by.Server, by.Generation, h.Server)
@@ -37,10 +37,10 @@ func (d *Driver) history(ctx context.Context) (h shop.DatabaseHistory, err error
 		if err := d.beginGeneration(ctx, h, recorded, epochs); err != nil {
 			return h, err
 		}
-		if h, err = d.History.Read(ctx); err != nil {
+		if h, err = d.Store.History().Read(ctx); err != nil {
 			return h, err
 		}
-		d.History.Pin(h.Server, h.Generation)
+		d.Store.History().Pin(h.Server, h.Generation)
 		if lostBy(h, recorded) {
 			return h, fmt.Errorf("%w: another generation of the database begins", shop.ErrTransient)
 		}
@@ -54,7 +54,7 @@ func (d *Driver) recordedHistories(ctx context.Context) (recorded []shop.Recorde
 	epochs = make(map[int]int64)
 	var mu sync.Mutex
 	_ = d.eachPartition(d.All(), func(p int) error {
-		s, err := d.Redis.State(ctx, p)
+		s, err := d.Redis.Recovery().State(ctx, p)
 		if err != nil {
 			return err
 		}
@@ -111,11 +111,11 @@ func (d *Driver) beginGeneration(
 		return err
 	}
 	if watch != nil && !nothingLost {
-		if watched, err = d.Payments.WatchPayments(ctx, *watch); err != nil {
+		if watched, err = d.Store.Payments().WatchPayments(ctx, *watch); err != nil {
 			return fmt.Errorf("watch pending orders for payments: %w", err)
 		}
 	}
-	err = d.History.NewGeneration(ctx, h, above, epochs)
+	err = d.Store.History().NewGeneration(ctx, h, above, epochs)
 	if errors.Is(err, shop.ErrStaleEpoch) {
 		return nil // another node has started it
 	}
@@ -150,11 +150,11 @@ func (d *Driver) workOnHistory(ctx context.Context) (h shop.DatabaseHistory, err
 
 // recordBeat raises the beat and records it in each partition. An unreachable partition gets a later beat.
 func (d *Driver) recordBeat(ctx context.Context) error {
-	h, err := d.History.RaiseBeat(ctx, d.Database())
+	h, err := d.Store.History().RaiseBeat(ctx, d.Database())
 	if err != nil {
 		return err
 	}
-	return d.eachPartition(d.All(), func(p int) error { return d.Redis.RecordDatabase(ctx, p, h) })
+	return d.eachPartition(d.All(), func(p int) error { return d.Redis.Recovery().RecordDatabase(ctx, p, h) })
 }
 
 func (d *Driver) now(ctx context.Context) (shop.Millis, error) {

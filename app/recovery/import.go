@@ -16,11 +16,11 @@ func (p *recoveryRun) importFacts(ctx context.Context) error {
 	if err := p.importLoaded(ctx); err != nil {
 		return err
 	}
-	sales, err := p.Sales.LoadedSales(ctx, p.partition)
+	sales, err := p.Store.Sales().LoadedSales(ctx, p.partition)
 	if err != nil {
 		return fmt.Errorf("list loaded sales: %w", err)
 	}
-	counters, err := p.Redis.Counters(ctx, refsOf(sales))
+	counters, err := p.Redis.Stock().Counters(ctx, refsOf(sales))
 	if err != nil {
 		return fmt.Errorf("read counters of loaded sales: %w", err)
 	}
@@ -33,7 +33,7 @@ func (p *recoveryRun) importFacts(ctx context.Context) error {
 		changed = changed || imported
 	}
 	if changed {
-		sales, err = p.Sales.LoadedSales(ctx, p.partition)
+		sales, err = p.Store.Sales().LoadedSales(ctx, p.partition)
 	}
 	p.sales = sales
 	return err
@@ -42,11 +42,11 @@ func (p *recoveryRun) importFacts(ctx context.Context) error {
 // importLoaded marks sales as loaded that are loaded only in Redis. A sale with tickets was armed, and it was marked
 // before that. A sale without tickets counts if its version is at least that of the database (see catalog.Warmer).
 func (p *recoveryRun) importLoaded(ctx context.Context) error {
-	sales, err := p.Sales.UnloadedSales(ctx, p.partition, p.closedAt)
+	sales, err := p.Store.Sales().UnloadedSales(ctx, p.partition, p.closedAt)
 	if err != nil {
 		return err
 	}
-	counters, err := p.Redis.Counters(ctx, refsOf(sales))
+	counters, err := p.Redis.Stock().Counters(ctx, refsOf(sales))
 	if err != nil {
 		return fmt.Errorf("list sales that were not loaded: %w", err)
 	}
@@ -55,7 +55,7 @@ func (p *recoveryRun) importLoaded(ctx context.Context) error {
 		if !c.Loaded || c.Tickets == 0 && c.Version < sale.Version {
 			continue
 		}
-		if err := p.Sales.RestoreLoaded(ctx, sale.ID, p.claim, sale.Version, c.Initial); err != nil {
+		if err := p.Store.Sales().RestoreLoaded(ctx, sale.ID, p.claim, sale.Version, c.Initial); err != nil {
 			return fmt.Errorf("mark sale %s loaded: %w", sale.ID, err)
 		}
 		p.report.Imported++
@@ -75,16 +75,16 @@ func (p *recoveryRun) importTerms(
 	}
 	added, edited := int64(0), false
 	if counters.Added > sale.Added {
-		if added, err = p.Sales.RestoreAdded(ctx, sale.ID, counters.Added); err != nil {
+		if added, err = p.Store.Sales().RestoreAdded(ctx, sale.ID, counters.Added); err != nil {
 			return false, err
 		}
 	}
 	if counters.Version > sale.Version {
-		terms, err := p.Redis.Terms(ctx, sale.Ref())
+		terms, err := p.Redis.Stock().Terms(ctx, sale.Ref())
 		if err != nil {
 			return false, err
 		}
-		if edited, err = p.Sales.RestoreTerms(ctx, sale.ID, terms); err != nil {
+		if edited, err = p.Store.Sales().RestoreTerms(ctx, sale.ID, terms); err != nil {
 			return false, err
 		}
 	}

@@ -38,19 +38,28 @@ func (f *finding) reason() string {
 // has each fact earlier than the database. Other nodes check the facts that they have seen, with every call of the gate
 // and with their own inspections.
 func (d *Driver) inspect(ctx context.Context, partition int, h shop.DatabaseHistory) (f finding, err error) {
-	if f.epoch, f.seq, err = d.Epochs.PartitionEpoch(ctx, partition); err != nil {
+	if f.epoch, f.seq, err = d.Store.Partitions().PartitionEpoch(ctx, partition); err != nil {
 		return f, fmt.Errorf("read epoch: %w", err)
 	}
-	rows, err := d.Epochs.LastOrders(ctx, partition)
+	rows, err := d.Store.Partitions().LastOrders(ctx, partition)
 	if err != nil {
 		return f, fmt.Errorf("read newest orders: %w", err)
 	}
-	if f.redis, err = d.Redis.State(ctx, partition); err != nil {
+	if f.redis, err = d.Redis.Recovery().State(ctx, partition); err != nil {
 		return f, fmt.Errorf("read state: %w", err)
 	}
+	if err := f.compare(h); err != nil || f.redisLost != "" {
+		return f, err
+	}
+	f.redisLost, err = d.missing(ctx, partition, &f.redis, rows)
+	return f, err
+}
+
+// compare compares the state of the partition in Redis with the database, and with the numbers that this node has seen.
+func (f *finding) compare(h shop.DatabaseHistory) error {
 	s := &f.redis
 	if s.Database.Generation > h.Generation {
-		return f, fmt.Errorf("%w: generation %d of the database has begun", shop.ErrTransient, s.Database.Generation)
+		return fmt.Errorf("%w: generation %d of the database has begun", shop.ErrTransient, s.Database.Generation)
 	}
 	f.database = s.Database.Server != "" && s.Database.Generation < h.Generation || s.Recovering && !s.Lost
 	switch {
@@ -66,10 +75,8 @@ func (d *Driver) inspect(ctx context.Context, partition int, h shop.DatabaseHist
 		f.redisLost = fmt.Sprintf("Redis is at seq %d, this node has seen %d", s.Seq, s.Seen)
 	case promoted(s):
 		f.redisLost = "a replica was promoted, and its lost writes are unknown"
-	default:
-		f.redisLost, err = d.missing(ctx, partition, s, rows)
 	}
-	return f, err
+	return nil
 }
 
 // promoted reports whether the partition moved to a server that was a replica at the last inspection. A replica lacks
@@ -86,7 +93,7 @@ func promoted(s *shop.PartitionState) bool {
 func (d *Driver) missing(
 	ctx context.Context, partition int, s *shop.PartitionState, rows []shop.LastOrder,
 ) (reason string, err error) {
-	lost, err := d.Redis.Missing(ctx, partition, s.Epoch, rows)
+	lost, err := d.Redis.Recovery().Missing(ctx, partition, s.Epoch, rows)
 	if err != nil {
 		return "", fmt.Errorf("look for newest orders: %w", err)
 	}
@@ -122,11 +129,11 @@ func (d *Driver) missingSale(ctx context.Context, partition int) (reason string,
 	if err != nil {
 		return "", err
 	}
-	sales, err := d.Sales.LoadedSales(ctx, partition)
+	sales, err := d.Store.Sales().LoadedSales(ctx, partition)
 	if err != nil {
 		return "", fmt.Errorf("list loaded sales: %w", err)
 	}
-	counters, err := d.Redis.Counters(ctx, refsOf(sales))
+	counters, err := d.Redis.Stock().Counters(ctx, refsOf(sales))
 	if err != nil {
 		return "", fmt.Errorf("look for loaded sales: %w", err)
 	}

@@ -86,17 +86,17 @@ func (d *Driver) recoverPartition(
 
 func (p *recoveryRun) runSteps(ctx context.Context, h shop.DatabaseHistory) (err error) {
 	above := max(p.found.redis.Epoch, p.found.redis.Claim)
-	if p.claim, err = p.Epochs.AdvanceEpoch(ctx, p.partition, above); err != nil {
+	if p.claim, err = p.Store.Partitions().AdvanceEpoch(ctx, p.partition, above); err != nil {
 		return fmt.Errorf("advance epoch: %w", err)
 	}
 	r := shop.PartitionRecovery{Claim: p.claim, Lost: p.found.redisLost != "", Database: h}
-	if err := p.Redis.Close(ctx, p.partition, r, p.found.redis.History); err != nil {
+	if err := p.Redis.Recovery().Close(ctx, p.partition, r, p.found.redis.History); err != nil {
 		return fmt.Errorf("close: %w", err)
 	}
 	if p.closedAt, err = p.now(ctx); err != nil {
 		return err
 	}
-	closed, err := p.Redis.State(ctx, p.partition) // its seq is final from here on
+	closed, err := p.Redis.Recovery().State(ctx, p.partition) // its seq is final from here on
 	if err != nil {
 		return fmt.Errorf("read state: %w", err)
 	}
@@ -119,11 +119,11 @@ func (p *recoveryRun) runSteps(ctx context.Context, h shop.DatabaseHistory) (err
 	if err != nil {
 		return err
 	}
-	_, seq, err := p.Epochs.PartitionEpoch(ctx, p.partition)
+	_, seq, err := p.Store.Partitions().PartitionEpoch(ctx, p.partition)
 	if err != nil {
 		return fmt.Errorf("read seq: %w", err)
 	}
-	now, err := p.History.Read(ctx)
+	now, err := p.Store.History().Read(ctx)
 	if err == nil && (now.Server != h.Server || now.Generation != h.Generation) {
 		err = fmt.Errorf("%w: another history of the database began", shop.ErrTransient)
 	}
@@ -132,7 +132,7 @@ func (p *recoveryRun) runSteps(ctx context.Context, h shop.DatabaseHistory) (err
 	}
 	r.Database = now
 	r.Database.Lossless = now.Lossless && h.Lossless
-	if err := p.Redis.Open(ctx, p.partition, r, max(seq, closed.Seq)); err != nil {
+	if err := p.Redis.Recovery().Open(ctx, p.partition, r, max(seq, closed.Seq)); err != nil {
 		return fmt.Errorf("open: %w", err)
 	}
 	return nil
@@ -141,7 +141,7 @@ func (p *recoveryRun) runSteps(ctx context.Context, h shop.DatabaseHistory) (err
 // eachPage reads all orders of a sale in pages, the oldest first.
 func (p *recoveryRun) eachPage(ctx context.Context, sale *shop.Sale, use func([]shop.Order) error) error {
 	for after := shop.ID(0); ; {
-		page, err := p.Orders.OrdersOfSale(ctx, sale.ID, after, pageSize)
+		page, err := p.Store.Orders().OrdersOfSale(ctx, sale.ID, after, pageSize)
 		if err != nil {
 			return fmt.Errorf("read orders: %w", err)
 		}
@@ -156,7 +156,7 @@ func (p *recoveryRun) eachPage(ctx context.Context, sale *shop.Sale, use func([]
 func (p *recoveryRun) eachHoldBatch(ctx context.Context, sale shop.SaleRef, use func([]shop.OpenHold) error) error {
 	seen := make(map[shop.ID]bool) // a scan may return a hold twice
 	for cursor, more := uint64(0), true; more; more = cursor != 0 {
-		holds, next, err := p.Redis.Holds(ctx, sale, cursor)
+		holds, next, err := p.Redis.Stock().Holds(ctx, sale, cursor)
 		if err != nil {
 			return fmt.Errorf("scan holds: %w", err)
 		}

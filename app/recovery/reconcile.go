@@ -11,6 +11,8 @@ import (
 
 	"stampede/app/order"
 	"stampede/app/shop"
+	"stampede/app/store"
+	"stampede/streams"
 )
 
 const (
@@ -27,16 +29,12 @@ const (
 // committed row proves; the audit reports the others.
 type Reconciler struct {
 	Partitions int
-	Redis      Redis
-	Orders     Orders
-	Sales      Sales
+	Store      *store.Store
+	Redis      *streams.Inventory
 	Effects    *order.Effects
 
-	// nextSale is the sale in which the next scan continues; zero: the first sale. cursor is the position in the holds
-	// of this sale. count is the recount of this sale; nil: the sale is not counted in this cycle.
-	nextSale shop.SaleRef
-	cursor   uint64
-	count    *recount
+	position scanPosition
+	count    *recount // of the sale at the position; nil: the sale is not counted in this cycle
 
 	mu         sync.Mutex
 	suspicions map[shop.ID]suspicion // differences found by the last cycles
@@ -62,7 +60,7 @@ func (r *Reconciler) RunOnce(ctx context.Context) error {
 func (r *Reconciler) overdue(ctx context.Context, now shop.Millis) error {
 	return r.eachPartition("list overdue orders",
 		func(except []int) ([]shop.Order, error) {
-			return r.Orders.Overdue(ctx, now.Add(-lateAfter), reconcileBatch, except...)
+			return r.Store.Orders().Overdue(ctx, now.Add(-lateAfter), reconcileBatch, except...)
 		},
 		func(rows []*shop.Order) error { return r.Effects.Schedule(ctx, rows) })
 }
@@ -71,7 +69,7 @@ func (r *Reconciler) overdue(ctx context.Context, now shop.Millis) error {
 func (r *Reconciler) unpublished(ctx context.Context, now shop.Millis) error {
 	return r.eachPartition("list unpublished orders",
 		func(except []int) ([]shop.Order, error) {
-			return r.Orders.Unpublished(ctx, now.Add(-lateAfter), reconcileBatch, except...)
+			return r.Store.Orders().Unpublished(ctx, now.Add(-lateAfter), reconcileBatch, except...)
 		},
 		func(rows []*shop.Order) error { return r.Effects.Publish(ctx, now, rows) })
 }
@@ -105,7 +103,7 @@ func (r *Reconciler) sales(ctx context.Context, now shop.Millis) error {
 	var failed []error
 	var all []shop.SaleRef
 	for p := range r.Partitions {
-		sales, err := r.Sales.LoadedSales(ctx, p)
+		sales, err := r.Store.Sales().LoadedSales(ctx, p)
 		if err != nil {
 			failed = append(failed, fmt.Errorf("list sales of partition %d: %w", p, err))
 			continue
@@ -116,61 +114,64 @@ func (r *Reconciler) sales(ctx context.Context, now shop.Millis) error {
 		}
 	}
 	ids := shop.Mapped(all, func(s shop.SaleRef) shop.ID { return s.ID })
-	free, err := r.Sales.FreeUnits(ctx, ids) // before any hold is read, see recount
+	free, err := r.Store.Sales().FreeUnits(ctx, ids) // before any hold is read, see recount
 	return errors.Join(append(failed, err, r.repairHolds(ctx, all, free))...)
 }
 
 // repairHolds repairs holds whose order has ended or is paid: the process that changed the order crashed before its
-// effects. It returns the units or counts them as sold. It continues where the last scan stopped, and stops after a
-// full cycle or holdsPerScan. free has the free units of each sale in the database.
+// effects. It returns the units or counts them as sold. free has the free units of each sale in the database.
 func (r *Reconciler) repairHolds(ctx context.Context, sales []shop.SaleRef, free map[shop.ID]int64) error {
-	first := slices.Index(sales, r.nextSale)
-	if first < 0 { // the first scan, or the sale was retired meanwhile
-		first, r.cursor, r.count = 0, 0, nil
-	}
-	var failed []error
-	read := 0
-	for i := 0; i < len(sales) && read < holdsPerScan; i++ {
-		r.nextSale = sales[(first+i)%len(sales)]
-		n, err := r.repairHoldsOf(ctx, r.nextSale, holdsPerScan-read, free)
+	return r.position.scan(sales, func(sale shop.SaleRef, cursor uint64) (read int, next uint64, err error) {
+		if cursor == 0 {
+			if r.count, err = r.beginRecount(ctx, sale, free); err != nil {
+				return 0, 0, err
+			}
+		}
+		holds, next, err := r.Redis.Stock().Holds(ctx, sale, cursor)
 		if err != nil {
-			failed = append(failed, err)
-			r.cursor, r.count = 0, nil
-		}
-		if r.cursor == 0 {
-			r.nextSale = sales[(first+i+1)%len(sales)]
-		}
-		read += n
-	}
-	return errors.Join(failed...)
-}
-
-// repairHoldsOf scans the holds of one sale from r.cursor on. It stops at the end, where it sets r.cursor to 0, or
-// after about maxHolds holds.
-func (r *Reconciler) repairHoldsOf(
-	ctx context.Context, sale shop.SaleRef, maxHolds int, free map[shop.ID]int64,
-) (read int, err error) {
-	if r.cursor == 0 {
-		if r.count, err = r.beginRecount(ctx, sale, free); err != nil {
-			return 0, err
-		}
-	}
-	for {
-		holds, next, err := r.Redis.Holds(ctx, sale, r.cursor)
-		if err != nil {
-			return read, fmt.Errorf("scan holds of sale %s: %w", sale.ID, err)
+			return 0, 0, fmt.Errorf("scan holds of sale %s: %w", sale.ID, err)
 		}
 		if err := r.repairBatch(ctx, sale, holds); err != nil {
-			return read, err
+			return 0, 0, err
 		}
-		read, r.cursor = read+len(holds), next
 		if next == 0 {
-			return read, r.conclude(ctx, r.count)
+			err = r.conclude(ctx, r.count)
 		}
-		if read >= maxHolds {
-			return read, nil
+		return len(holds), next, err
+	})
+}
+
+// scanPosition is where the next scan of holds continues.
+type scanPosition struct {
+	sale   shop.SaleRef // zero: the first sale
+	cursor uint64       // in the holds of the sale
+}
+
+// scan reads pages of holds from the position on, until each sale was read or holdsPerScan holds were read. page reads
+// one page; its next cursor is 0 at the end of a sale. After an error, the scan continues with the next sale.
+func (p *scanPosition) scan(
+	sales []shop.SaleRef, page func(sale shop.SaleRef, cursor uint64) (read int, next uint64, err error),
+) error {
+	if len(sales) == 0 {
+		return nil
+	}
+	at := slices.Index(sales, p.sale)
+	if at < 0 { // the first scan, or the sale was retired meanwhile
+		at, p.cursor = 0, 0
+	}
+	var failed []error
+	for scanned, holds := 0, 0; scanned < len(sales) && holds < holdsPerScan; {
+		read, next, err := page(sales[at], p.cursor)
+		if err != nil {
+			failed, next = append(failed, err), 0
+		}
+		holds, p.cursor = holds+read, next
+		if next == 0 {
+			scanned, at = scanned+1, (at+1)%len(sales)
 		}
 	}
+	p.sale = sales[at]
+	return errors.Join(failed...)
 }
 
 func (r *Reconciler) repairBatch(ctx context.Context, sale shop.SaleRef, holds []shop.OpenHold) error {
@@ -182,7 +183,7 @@ func (r *Reconciler) repairBatch(ctx context.Context, sale shop.SaleRef, holds [
 	for i, h := range holds {
 		byOrder[h.Order], ids[i] = h, h.Order
 	}
-	rows, err := r.Orders.OrdersByID(ctx, ids)
+	rows, err := r.Store.Orders().OrdersByID(ctx, ids)
 	if err != nil {
 		return fmt.Errorf("read orders of sale %s: %w", sale.ID, err)
 	}
@@ -193,7 +194,7 @@ func (r *Reconciler) repairBatch(ctx context.Context, sale shop.SaleRef, holds [
 		case row.LostRevival(h): // the database has lost the revival: see compare.go
 		case !row.HoldsUnits() && h.Sold && row.TradeNo == "": // refunded by a commit that the database has lost
 			removed := []shop.SoldHold{{Sale: row.Ref(), Order: row.ID, Hold: h.Hold}}
-			if _, err := r.Redis.Withdraw(ctx, removed); err != nil {
+			if _, err := r.Redis.Stock().Withdraw(ctx, removed); err != nil {
 				return err
 			}
 		case !row.HoldsUnits():
@@ -213,7 +214,7 @@ func (r *Reconciler) repairBatch(ctx context.Context, sale shop.SaleRef, holds [
 func (r *Reconciler) returnEnded(ctx context.Context, row shop.Order, h shop.OpenHold) error {
 	if row.Hold == h.Hold && row.State == shop.Refused {
 		// A replay may be about to revive the row under this hold. Claiming the next number first prevents that (I3).
-		if _, err := r.Orders.ClaimHold(ctx, row.ID, row.State); err != nil {
+		if _, err := r.Store.Orders().ClaimHold(ctx, row.ID, row.State); err != nil {
 			return nil // revived meanwhile, or left to the next scan
 		}
 	}
@@ -226,15 +227,15 @@ func (r *Reconciler) retire(ctx context.Context, sale *shop.Sale, now shop.Milli
 	if now < sale.ClosesAt.Add(shop.RetireAfter) {
 		return nil
 	}
-	totals, err := r.Sales.SaleTotals(ctx, sale.ID)
+	totals, err := r.Store.Sales().SaleTotals(ctx, sale.ID)
 	if err != nil || totals.PendingRows > 0 {
 		return err
 	}
 	// If the mark is missing after a crash or a recovery, the sale is retired again. Until then order.Checkout rejects
 	// buys, because the sale has closed.
-	removed, err := r.Redis.Retire(ctx, sale.Ref())
+	removed, err := r.Redis.Stock().Retire(ctx, sale.Ref())
 	if err != nil || !removed {
 		return err
 	}
-	return r.Sales.MarkRetired(ctx, sale.ID, sale.Epoch)
+	return r.Store.Sales().MarkRetired(ctx, sale.ID, sale.Epoch)
 }

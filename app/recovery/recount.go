@@ -45,14 +45,18 @@ func (r *Reconciler) beginRecount(ctx context.Context, sale shop.SaleRef, free m
 	if !known {
 		return nil, nil
 	}
-	mark, err := r.Redis.HoldsMark(ctx, sale)
+	mark, err := r.Redis.Stock().HoldsMark(ctx, sale)
 	if err != nil {
 		return nil, fmt.Errorf("mark the holds of sale %s: %w", sale.ID, err)
 	}
+	return newRecount(sale, mark, units), nil
+}
+
+func newRecount(sale shop.SaleRef, mark shop.HoldsMark, free int64) *recount {
 	if !mark.Loaded || mark.Done != mark.Tickets {
-		return nil, nil // reservations without a row are in progress
+		return nil // reservations without a row are in progress
 	}
-	return &recount{sale: sale, mark: mark, seen: make(map[shop.ID]bool), difference: difference{free: units}}, nil
+	return &recount{sale: sale, mark: mark, seen: make(map[shop.ID]bool), difference: difference{free: free}}
 }
 
 // add counts holds and compares them with their rows.
@@ -102,31 +106,54 @@ func (c *recount) proven() bool {
 	return c.unexplained == 0 && c.stock() >= 0 && c.free == c.stock()+c.mark.Burnt
 }
 
+// correction returns the counters that equal the sums of the holds.
+func (c *recount) correction() shop.Correction {
+	return shop.Correction{At: c.mark, Held: c.held, Sold: c.sold, Stock: c.stock()}
+}
+
+// conclusion is the result of a recount, unless the free units in the database or the holds have changed meanwhile.
+type conclusion int
+
+const (
+	noChange conclusion = iota
+	correctCounters
+	alertOperators
+)
+
+// conclusionOf compares a recount with the last one of the sale.
+func (r *Reconciler) conclusionOf(c *recount) conclusion {
+	switch {
+	case c == nil || c.unresolved:
+		return noChange
+	case c.matches():
+		r.clearSuspicion(c.sale.ID)
+		return noChange
+	case !r.foundAgain(c):
+		return noChange
+	case c.proven():
+		return correctCounters
+	default:
+		return alertOperators
+	}
+}
+
 // conclude ends a cycle over the holds of a sale.
 func (r *Reconciler) conclude(ctx context.Context, c *recount) error {
-	if c == nil || c.unresolved {
+	found := r.conclusionOf(c)
+	if found == noChange {
 		return nil
 	}
-	if c.matches() {
-		r.clearSuspicion(c.sale.ID)
-		return nil
-	}
-	if !r.foundAgain(c) {
-		return nil
-	}
-	free, err := r.Sales.FreeUnits(ctx, []shop.ID{c.sale.ID})
+	free, err := r.Store.Sales().FreeUnits(ctx, []shop.ID{c.sale.ID})
 	if err != nil {
 		return fmt.Errorf("read the free units of sale %s: %w", c.sale.ID, err)
 	}
 	if free[c.sale.ID] != c.free {
 		return nil
 	}
-	if !c.proven() {
+	if found == alertOperators {
 		return r.reportDifference(ctx, c)
 	}
-	corrected, err := r.Redis.Correct(ctx, c.sale, shop.Correction{
-		At: c.mark, Held: c.held, Sold: c.sold, Stock: c.stock(),
-	})
+	corrected, err := r.Redis.Stock().Correct(ctx, c.sale, c.correction())
 	if err != nil {
 		return fmt.Errorf("correct the counters of sale %s: %w", c.sale.ID, err)
 	}
@@ -142,7 +169,7 @@ func (r *Reconciler) conclude(ctx context.Context, c *recount) error {
 
 // reportDifference reports a difference that no row proves, once, and does not repair it.
 func (r *Reconciler) reportDifference(ctx context.Context, c *recount) error {
-	mark, err := r.Redis.HoldsMark(ctx, c.sale)
+	mark, err := r.Redis.Stock().HoldsMark(ctx, c.sale)
 	if err != nil || mark != c.mark {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 func (p *recoveryRun) restoreAll(ctx context.Context) error {
-	publishedUntil, err := p.Epochs.PublishedUntil(ctx, p.partition)
+	publishedUntil, err := p.Store.Partitions().PublishedUntil(ctx, p.partition)
 	if err != nil {
 		return fmt.Errorf("read the publish mark: %w", err)
 	}
@@ -25,7 +25,7 @@ func (p *recoveryRun) restoreAll(ctx context.Context) error {
 func (p *recoveryRun) restore(ctx context.Context, sale *shop.Sale, publishedUntil shop.Millis) error {
 	// No withdrawal is settled under the old epoch any longer, and none is decided before the partition is open again:
 	// the list equals sale.Withdrawn.
-	withdrawals, err := p.Sales.SettledWithdrawals(ctx, sale.ID)
+	withdrawals, err := p.Store.Sales().SettledWithdrawals(ctx, sale.ID)
 	if err != nil {
 		return fmt.Errorf("read withdrawals: %w", err)
 	}
@@ -47,10 +47,10 @@ func (p *recoveryRun) restore(ctx context.Context, sale *shop.Sale, publishedUnt
 		p.addProblem(sale.ID, 0, "%s", state.BlockedReason)
 		slog.ErrorContext(ctx, "a sale is stuck", "sale", sale.ID, "why", state.BlockedReason)
 	}
-	if err := p.Redis.Restore(ctx, p.claim, state); err != nil {
+	if err := p.Redis.Recovery().Restore(ctx, p.claim, state); err != nil {
 		return err
 	}
-	return p.Redis.Schedule(ctx, sale.Partition, deadlines(&state))
+	return p.Redis.Queue().Schedule(ctx, sale.Partition, deadlines(&state))
 }
 
 // keepHolds keeps the holds of orders without a row, from the records of their buyers. The sale is stuck until an
@@ -65,7 +65,7 @@ func (p *recoveryRun) keepHolds(ctx context.Context, s *shop.SaleState) error {
 			if hasRow[h.Order] {
 				continue
 			}
-			e, err := p.Redis.Record(ctx, s.Sale.Ref(), h.Order)
+			e, err := p.Redis.Recovery().Record(ctx, s.Sale.Ref(), h.Order)
 			if errors.Is(err, shop.ErrNoRow) {
 				continue // nothing is left of the order: MySQL alone counts its units
 			}
@@ -121,7 +121,7 @@ func (p *recoveryRun) touchNewRows(ctx context.Context, rows []shop.Order, since
 	if len(ids) == 0 {
 		return nil
 	}
-	if err := p.Orders.TouchSince(ctx, ids, since); err != nil {
+	if err := p.Store.Orders().TouchSince(ctx, ids, since); err != nil {
 		return fmt.Errorf("touch orders: %w", err)
 	}
 	return nil

@@ -25,7 +25,7 @@ func (d *Driver) Settle(ctx context.Context, order shop.ID, decision Settlement)
 	if _, err := d.workOnHistory(ctx); err != nil {
 		return Report{}, err
 	}
-	row, err := d.Orders.Order(ctx, order)
+	row, err := d.Store.Orders().Order(ctx, order)
 	sale := row.Ref()
 	switch {
 	case err == nil && decision == SettleRefund:
@@ -51,7 +51,7 @@ func (d *Driver) refund(ctx context.Context, row *shop.Order) error {
 	if err != nil {
 		return err
 	}
-	_, err = d.Refunds.DecideRefund(ctx, payment.RefundDecision{Order: row.ID, Approved: true, At: now})
+	_, err = d.Store.Refunds().DecideRefund(ctx, payment.RefundDecision{Order: row.ID, Approved: true, At: now})
 	if errors.Is(err, shop.ErrNoRow) {
 		return shop.Fail(shop.WrongState, "an order that is "+string(row.State)+" cannot be refunded")
 	}
@@ -66,10 +66,10 @@ func (d *Driver) endRow(ctx context.Context, row *shop.Order) error {
 		if err != nil {
 			return err
 		}
-		_, err = d.Payments.EndTraded(ctx, []shop.ID{row.ID}, shop.Cancelled, now)
+		_, err = d.Store.Payments().EndTraded(ctx, []shop.ID{row.ID}, shop.Cancelled, now)
 		return err
 	}
-	evidence, _, err := d.Redis.Evidence(ctx, row.Ref(), []shop.Order{*row})
+	evidence, _, err := d.Redis.Recovery().Evidence(ctx, row.Ref(), []shop.Order{*row})
 	if err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func (d *Driver) endRow(ctx context.Context, row *shop.Order) error {
 // returned.
 func (d *Driver) raiseHold(ctx context.Context, row *shop.Order, hold int64) error {
 	for row.Hold < hold {
-		claimed, err := d.Orders.ClaimHold(ctx, row.ID, row.State)
+		claimed, err := d.Store.Orders().ClaimHold(ctx, row.ID, row.State)
 		if err != nil {
 			return fmt.Errorf("claim the hold of order %s: %w", row.ID, err)
 		}
@@ -96,12 +96,12 @@ func (d *Driver) raiseHold(ctx context.Context, row *shop.Order, hold int64) err
 // dead letter, the row gets the price of the sale and no address.
 func (d *Driver) writeRow(ctx context.Context, order shop.ID, decision Settlement) (sale shop.SaleRef, err error) {
 	for p := range d.Partitions {
-		sales, err := d.Sales.LoadedSales(ctx, p)
+		sales, err := d.Store.Sales().LoadedSales(ctx, p)
 		if err != nil {
 			return sale, fmt.Errorf("list sales of partition %d: %w", p, err)
 		}
 		for i := range sales {
-			e, err := d.Redis.Record(ctx, sales[i].Ref(), order)
+			e, err := d.Redis.Recovery().Record(ctx, sales[i].Ref(), order)
 			if errors.Is(err, shop.ErrNoRow) {
 				continue
 			}
@@ -142,10 +142,10 @@ func (d *Driver) writeRecord(ctx context.Context, sale *shop.Sale, e shop.Entry,
 	if err != nil {
 		return err
 	}
-	_, err = d.Orders.InsertLost(ctx, sale.Epoch, []shop.NewOrder{row}, watch)
+	_, err = d.Store.Orders().InsertLost(ctx, sale.Epoch, []shop.NewOrder{row}, watch)
 	if errors.Is(err, shop.ErrPermanent) && decision == SettleEnd { // the texts or the key of the row cannot be stored
 		row.Address, row.Key, row.ContentHash, row.ProductName = nil, "", "", ""
-		_, err = d.Orders.InsertLost(ctx, sale.Epoch, []shop.NewOrder{row}, watch)
+		_, err = d.Store.Orders().InsertLost(ctx, sale.Epoch, []shop.NewOrder{row}, watch)
 	}
 	if err != nil {
 		return fmt.Errorf("write order %s: %w", e.Order, err)
@@ -153,14 +153,14 @@ func (d *Driver) writeRecord(ctx context.Context, sale *shop.Sale, e shop.Entry,
 	if letter.ID == "" {
 		return nil
 	}
-	_, err = d.Redis.RemoveDeadLetter(ctx, letter.ID)
+	_, err = d.Redis.Queue().RemoveDeadLetter(ctx, letter.ID)
 	return err
 }
 
 // letterOf returns the dead letter that a recovery has made of the entry of an order. Its ID is "" if the order has no
 // such letter.
 func (d *Driver) letterOf(ctx context.Context, order shop.ID) (shop.DeadLetter, error) {
-	letters, err := d.Redis.DeadLetters(ctx)
+	letters, err := d.Redis.Queue().DeadLetters(ctx)
 	for _, letter := range letters {
 		if letter.Order == order && letter.Reason == reasonSetAside {
 			return letter, nil

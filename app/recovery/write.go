@@ -14,7 +14,7 @@ import (
 // withdrew the hold and compare writes off its units. No row is refused: an entry whose row cannot be written becomes a
 // dead letter and keeps its hold. The Reconciler publishes the rows afterwards, like every unpublished state.
 func (p *recoveryRun) writeMissingRows(ctx context.Context) error {
-	return p.Redis.EachEntry(ctx, p.partition, func(entries []shop.Entry) error {
+	return p.Redis.Recovery().EachEntry(ctx, p.partition, func(entries []shop.Entry) error {
 		missing, err := p.withoutRow(ctx, entries)
 		if err != nil {
 			return err
@@ -40,7 +40,7 @@ func (p *recoveryRun) withoutRow(ctx context.Context, entries []shop.Entry) ([]s
 			ids = append(ids, entries[i].Order)
 		}
 	}
-	rows, err := p.Orders.OrdersByID(ctx, ids)
+	rows, err := p.Store.Orders().OrdersByID(ctx, ids)
 	if err != nil {
 		return nil, fmt.Errorf("read rows: %w", err)
 	}
@@ -64,7 +64,7 @@ func (p *recoveryRun) writeSaleRows(ctx context.Context, entries []shop.Entry) e
 		rows[i].ProductName = p.productOf(entries[i].Sale)
 	}
 	sale := shop.SaleRef{ID: entries[0].Sale, Partition: p.partition}
-	evidence, loaded, err := p.Redis.Evidence(ctx, sale, rows)
+	evidence, loaded, err := p.Redis.Recovery().Evidence(ctx, sale, rows)
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (p *recoveryRun) insert(ctx context.Context, entries []shop.Entry, rows []s
 			return err
 		}
 	}
-	inserted, err := p.Orders.InsertLost(ctx, p.claim, rows, watch)
+	inserted, err := p.Store.Orders().InsertLost(ctx, p.claim, rows, watch)
 	switch {
 	case err == nil:
 		for i := range inserted {
@@ -116,7 +116,7 @@ func (p *recoveryRun) insert(ctx context.Context, entries []shop.Entry, rows []s
 }
 
 func (p *recoveryRun) setAside(ctx context.Context, e *shop.Entry, cause error) error {
-	written, err := p.Redis.SetAside(ctx, p.claim, e, reasonSetAside)
+	written, err := p.Redis.Recovery().SetAside(ctx, p.claim, e, reasonSetAside)
 	if err != nil {
 		return fmt.Errorf("set the entry of order %s aside: %w", e.Order, err)
 	}

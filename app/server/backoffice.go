@@ -30,7 +30,7 @@ type backOffice struct {
 func (p *parts) composeOutbox(c *Config, registry *prometheus.Registry) {
 	s := p.stores
 	p.services.refundRequests = &payment.RefundRequests{
-		Policy: payment.RefundPolicy(c.RefundPolicy), Redis: p.inventory, Refunds: p.stores.db.Refunds(),
+		Policy: payment.RefundPolicy(c.RefundPolicy), Stock: p.inventory.Stock(), Refunds: p.stores.db.Refunds(),
 		Effects: p.effects,
 	}
 	p.services.refunds = &backoffice.RefundService{Store: p.stores.db, RedisTime: p.inventory.Now, Effects: p.effects}
@@ -40,7 +40,8 @@ func (p *parts) composeOutbox(c *Config, registry *prometheus.Registry) {
 		"Paid and refunded orders that are not yet in the back office's stream.", b.poster.Waiting)
 	if p.services.payments.TakesPayments() {
 		b.refunder = &payment.Refunder{
-			Gateway: p.gateway, Refunds: p.stores.db.Refunds(), Orders: p.stores.db.Orders(), Redis: p.inventory,
+			Gateway: p.gateway, Refunds: p.stores.db.Refunds(), Orders: p.stores.db.Orders(),
+			Stock:   p.inventory.Stock(),
 			Effects: p.effects,
 		}
 		exportRefunds(registry, b.refunder)
@@ -111,12 +112,12 @@ func (p *parts) composeAfterSale(c *Config) {
 	p.services.search = &backoffice.SearchService{Reader: p.stores.readStore(), Store: db, Clock: p.clock}
 	p.services.reports = &backoffice.ReportService{
 		Reader: p.stores.readStore(), Redis: p.inventory, Clock: p.clock,
-		Auditor: &recovery.Auditor{Redis: p.inventory, Orders: db.Orders(), Sales: db.Sales()},
+		Auditor: &recovery.Auditor{Store: db, Redis: p.inventory},
 	}
 	p.services.failedJobs = &backoffice.FailedJobs{
 		Store: db,
 		Letters: &recovery.DeadLetters{
-			Redis: p.inventory, Orders: db.Orders(), Sales: db.Sales(), Effects: p.effects, PayWindow: c.PayWindow,
+			Store: db, Redis: p.inventory, Effects: p.effects, PayWindow: c.PayWindow,
 		},
 		Postings: p.backOffice.paid, Mails: p.mails.stream,
 	}

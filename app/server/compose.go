@@ -101,7 +101,7 @@ func (s *Server) compose(stores *stores, lease *store.NodeLease) (*parts, error)
 		gauge(registry, "stampede_partitions_attended",
 			"Partitions that this worker processes; each partition has one worker.", p.workers.OwnedPartitions)
 	}
-	p.board.counts.Sales.Redis = inventory
+	p.board.counts.Sales.Figures = inventory.Figures()
 	gateway, err := c.gateway()
 	if err != nil {
 		return nil, err
@@ -126,40 +126,43 @@ func (s *Server) compose(stores *stores, lease *store.NodeLease) (*parts, error)
 	p.switches.OnChange = p.catalogue.Invalidate
 	p.warmer = &catalog.Warmer{
 		Catalogue: p.catalogue, Sales: stores.db.Sales(), PartitionEpoch: stores.db.Partitions().PartitionEpoch,
-		Redis: p.inventory, Clock: p.clock, OnLost: p.onLost,
+		Stock: p.inventory.Stock(), Clock: p.clock, OnLost: p.onLost,
 	}
 	p.publishMarks = &order.PublishMarks{Store: stores.db.Orders()}
 	p.effects = &order.Effects{
-		Redis: p.inventory, Notifier: p.inventory, Store: stores.db.Orders(), PublishMarks: p.publishMarks,
+		Stock: p.inventory.Stock(), Queue: p.inventory.Queue(), Notifier: p.inventory.Sequences(),
+		Store: stores.db.Orders(), PublishMarks: p.publishMarks,
 	}
 	p.watermark = &order.PublishedWatermark{
-		Partitions: c.Partitions, Redis: p.inventory, Clock: stores.db.Clock,
+		Partitions: c.Partitions, Queue: p.inventory.Queue(), Clock: stores.db.Clock,
 		SetPublishedUntil: stores.db.Partitions().SetPublishedUntil,
 	}
-	p.soldOut = order.NewSoldOutFlags(inventory)
+	p.soldOut = order.NewSoldOutFlags(inventory.Stock())
 	p.gate.Rejects = p.soldOut.Rejects
 	counter(registry, "stampede_soldout_turned_away_total",
 		"Buys rejected with sold_out by a flag of this node, without Redis.", p.soldOut.Rejected)
 	p.ticker = &catalog.Ticker{
-		Node: nodeName(lease), Catalogue: p.catalogue, Redis: inventory, Clock: p.clock,
+		Node: nodeName(lease), Catalogue: p.catalogue, Stock: inventory.Stock(), Clock: p.clock,
 		Interval: p.switches.TickEvery,
 	}
 	storefront := &catalog.Storefront{
-		Catalogue: p.catalogue, Warmer: p.warmer, Redis: p.inventory, Clock: p.clock, Ticker: p.ticker,
+		Catalogue: p.catalogue, Warmer: p.warmer, Stock: p.inventory.Stock(), Clock: p.clock, Ticker: p.ticker,
 	}
-	reader := &order.Reader{Catalogue: p.catalogue, Redis: p.inventory, Store: stores.db.Orders()}
+	reader := &order.Reader{
+		Catalogue: p.catalogue, Stock: p.inventory.Stock(), Queue: p.inventory.Queue(), Store: stores.db.Orders(),
+	}
 	p.phases = &catalog.PhaseWatcher{
-		Catalogue: p.catalogue, Redis: inventory, Storefront: storefront, Clock: p.clock,
+		Catalogue: p.catalogue, Stock: inventory.Stock(), Storefront: storefront, Clock: p.clock,
 	}
 	p.fulfiller = &order.Fulfiller{
-		Catalogue: p.catalogue, Redis: p.inventory, Store: stores.db.Orders(), Effects: p.effects,
+		Catalogue: p.catalogue, Stock: p.inventory.Stock(), Store: stores.db.Orders(), Effects: p.effects,
 		PayWindow: c.PayWindow, Tracer: p.tracer,
 	}
 	p.expirer = &order.Expirer{
-		Redis: p.inventory, Store: stores.db.Orders(), Effects: p.effects, Reader: reader,
+		Stock: p.inventory.Stock(), Store: stores.db.Orders(), Effects: p.effects, Reader: reader,
 	}
 	p.reconciler = &recovery.Reconciler{
-		Partitions: c.Partitions, Redis: p.inventory, Orders: stores.db.Orders(), Sales: stores.db.Sales(),
+		Partitions: c.Partitions, Store: stores.db, Redis: p.inventory,
 		Effects: p.effects,
 	}
 	gauge(registry, "stampede_sales_mismatched",
@@ -174,7 +177,8 @@ func (s *Server) compose(stores *stores, lease *store.NodeLease) (*parts, error)
 		Guest: (&account.Guests{Issuer: s.issuer, Mint: lease.Mint}).BoundToken,
 	}
 	p.services.orderAddresses = &order.Addresses{
-		Redis: p.inventory, Store: stores.db.Orders(), Effects: p.effects, Reader: reader, PayWindow: c.PayWindow,
+		Stock: p.inventory.Stock(), Store: stores.db.Orders(), Effects: p.effects, Reader: reader,
+		PayWindow: c.PayWindow,
 	}
 	p.services.addresses = &account.AddressBook{Store: stores.db, Mint: lease.Mint}
 	p.composeMoney(c, registry)
@@ -198,7 +202,7 @@ func (s *Server) compose(stores *stores, lease *store.NodeLease) (*parts, error)
 	}
 	p.services.checkout = &order.Checkout{
 		Catalogue: p.catalogue, Passes: passes, Gate: p.checkoutGate(), SoldOut: p.soldOut, Warmer: p.warmer,
-		Redis: p.inventory, Store: stores.db.Orders(), Clock: p.clock, Mint: lease.Mint,
+		Queue: p.inventory.Queue(), Store: stores.db.Orders(), Clock: p.clock, Mint: lease.Mint,
 		Counts: &p.board.counts,
 	}
 	p.composeHub(c, registry)
@@ -223,7 +227,8 @@ func (p *parts) composeHub(c *Config, registry *prometheus.Registry) {
 		},
 		Redis: p.stores.client, Namespace: p.stores.namespace(), Partitions: c.Partitions,
 		Orders:    p.stores.db.Changes(),
-		Sequences: p.inventory, CurrentBanner: p.switches.CurrentBanner, Metrics: registry, MaxClients: c.MaxConns,
+		Sequences: p.inventory.Sequences(), CurrentBanner: p.switches.CurrentBanner, Metrics: registry,
+		MaxClients: c.MaxConns,
 		MaxPerUser: c.UserConns, OpsPerSecond: float64(c.OpsRate), OpsBurst: c.OpsBurst, Blocked: p.auth.blocked,
 		AdmitBuy: p.buyLimiter().Admit, Admit: p.limits.Take, FirstPublished: p.firstPublished, Tracer: p.tracer,
 		BoardHistory: func(ctx context.Context) []board.Point { return p.board.feed.Points(ctx) },

@@ -31,8 +31,9 @@ type money struct {
 // composeMoney connects the payment flow. The expirer leaves orders with an opened payment to the trade closer.
 func (p *parts) composeMoney(c *Config, registry *prometheus.Registry) {
 	payments := &payment.PaymentService{
-		Gateway: p.gateway, Redis: p.inventory, Trades: p.stores.db.Payments(), Refunds: p.stores.db.Refunds(),
-		Orders: p.stores.db.Orders(), Sales: p.stores.db.Sales(), Effects: p.effects,
+		Gateway: p.gateway, Stock: p.inventory.Stock(), Queue: p.inventory.Queue(), Trades: p.stores.db.Payments(),
+		Refunds: p.stores.db.Refunds(),
+		Orders:  p.stores.db.Orders(), Sales: p.stores.db.Sales(), Effects: p.effects,
 		Margin:  shop.PayMargin(c.PayWindow),
 		MayCall: func(user shop.ID) error { return p.limits.Take(limits.QR, user, netip.Addr{}) },
 	}

@@ -49,8 +49,7 @@ func boolGauge(value bool) int {
 // newDriver returns the recovery driver of all partitions on the given connections.
 func newDriver(c *Config, db *store.Store, inventory *streams.Inventory) *recovery.Driver {
 	return &recovery.Driver{
-		Partitions: c.Partitions, Orders: db.Orders(), Sales: db.Sales(), Epochs: db.Partitions(),
-		History: db.History(), Payments: db.Payments(), Refunds: db.Refunds(), Redis: inventory,
+		Partitions: c.Partitions, Store: db, Redis: inventory,
 		TakesPayments: c.AlipayAppID != "",
 		PayWindow:     c.PayWindow, Margin: shop.PayMargin(c.PayWindow), Spread: watchSpread,
 		MinTimePerOrder: 2 * time.Second / time.Duration(max(1, c.AlipayQueryRate)),

@@ -53,15 +53,15 @@ func (p *parts) handler(c *Config, closing <-chan struct{}, registry *prometheus
 	s := &p.services
 	o := api.Options{
 		Verify: p.auth.verify, Accounts: p.accounts, Addresses: s.addresses, Data: p.personalData(),
-		Now: p.clock.Now, Storefront: s.storefront, Picture: backoffice.NewPictures(p.stores.db).Picture,
-		Passes: p.passService, Buy: s.checkout.Buy, Orders: s.orders, Cancel: p.expirer.Cancel, Pay: s.payments.Pay,
-		RequestRefund: s.refundRequests.RequestRefund, SetAddress: s.orderAddresses.SetAddress,
+		Now: p.clock.Now, Storefront: s.storefront, Pictures: backoffice.NewPictures(p.stores.db),
+		Passes: p.passService, Buy: s.checkout.Buy, Orders: s.orders, Expirer: p.expirer, Payments: s.payments,
+		RefundRequests: s.refundRequests, OrderAddresses: s.orderAddresses,
 
 		Refunds: s.refunds, Shipping: s.shipping, Catalogue: service, Sales: s.sales, Search: s.search,
-		SaleReport: s.reports.SaleReport,
+		Reports:    s.reports,
 		FailedJobs: s.failedJobs, Users: s.users, Blocks: s.blocks, Settings: s.switches, Journal: s.journal,
-		ReconcileDay: s.reconciliation.ReconcileDay,
-		Readiness:    checklist(service, p.stores, p.inventory, p.gateway, c).Readiness,
+		Reconciliation: s.reconciliation,
+		Readiness:      checklist(service, p.stores, p.inventory, p.gateway, c).Readiness,
 
 		Mount: p.hub.Mount, Page: embeddedPage(), AsyncAPI: realtime.AsyncAPI, Zone: c.TimeZone.Location,
 		Public: c.publicOrigin(), Origins: c.Origins, Proxies: c.Proxies,

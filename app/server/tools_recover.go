@@ -20,7 +20,7 @@ func (t *Tools) Recover(ctx context.Context, accept string) (recovery.Report, er
 	}
 	if accept != "" {
 		for _, p := range d.All() {
-			if err := d.Redis.AcceptServer(ctx, p, accept); err != nil {
+			if err := d.Redis.Recovery().AcceptServer(ctx, p, accept); err != nil {
 				return recovery.Report{}, err
 			}
 		}
@@ -69,7 +69,7 @@ func (t *Tools) Audit(ctx context.Context, sales ...shop.ID) ([]recovery.AuditRe
 			return nil, err
 		}
 	}
-	auditor := &recovery.Auditor{Redis: inventory, Orders: t.stores.db.Orders(), Sales: t.stores.db.Sales()}
+	auditor := &recovery.Auditor{Store: t.stores.db, Redis: inventory}
 	return auditor.AuditSales(ctx, sales...)
 }
 
@@ -112,9 +112,10 @@ func (t *Tools) FailedJobs(ctx context.Context) (*backoffice.FailedJobs, error) 
 		return nil, err
 	}
 	return &backoffice.FailedJobs{Store: t.stores.db, Letters: &recovery.DeadLetters{
-		Redis: inventory, Orders: t.stores.db.Orders(), Sales: t.stores.db.Sales(), PayWindow: t.config.PayWindow,
+		Store: t.stores.db, Redis: inventory, PayWindow: t.config.PayWindow,
 		Effects: &order.Effects{
-			Redis: inventory, Notifier: inventory, Store: t.stores.db.Orders(), PublishMarks: t.publishMarks,
+			Stock: inventory.Stock(), Queue: inventory.Queue(), Notifier: inventory.Sequences(),
+			Store: t.stores.db.Orders(), PublishMarks: t.publishMarks,
 		},
 	}}, nil
 }

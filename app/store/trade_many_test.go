@@ -36,7 +36,7 @@ func (g *slowGateway) count() int {
 }
 
 // wallRedis is the machine's clock as Redis time.
-type wallRedis struct{ payment.Redis }
+type wallRedis struct{ payment.Stock }
 
 func (wallRedis) Now(context.Context) (shop.Millis, error) { return shop.MillisOf(time.Now()), nil }
 
@@ -59,7 +59,7 @@ func TestManyDueTradesAreQueriedConcurrently(t *testing.T) {
 	gateway := &slowGateway{delay: 100 * time.Millisecond, queriedAt: make(map[shop.ID]time.Time)}
 	watch := &payment.PayReconciler{
 		Payments: &payment.PaymentService{
-			Gateway: gateway, Redis: wallRedis{}, Trades: s.Payments(), Orders: s.Orders(),
+			Gateway: gateway, Stock: wallRedis{}, Trades: s.Payments(), Orders: s.Orders(),
 		},
 	}
 	running, stop := context.WithCancel(h.ctx)

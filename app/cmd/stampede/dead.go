@@ -42,7 +42,7 @@ func (c deadList) Run(e *env) error {
 		if err != nil {
 			return err
 		}
-		letters, err := jobs.Letters.Redis.DeadLetters(e.ctx)
+		letters, err := jobs.Letters.Redis.Queue().DeadLetters(e.ctx)
 		if err != nil && shop.UnreachableIn(err) == nil {
 			return err
 		}

@@ -21,8 +21,8 @@ func callsBeforeTriggers(t *testing.T, spec string, callErr error) (calledBefore
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := &order.Expirer{Redis: acceptingRedis{}, Store: oneOrderStore{}, Effects: &order.Effects{
-		Redis: acceptingRedis{}, Notifier: acceptingRedis{}, Store: oneOrderStore{},
+	x := &order.Expirer{Stock: acceptingRedis{}, Store: oneOrderStore{}, Effects: &order.Effects{
+		Stock: acceptingRedis{}, Queue: acceptingRedis{}, Notifier: acceptingRedis{}, Store: oneOrderStore{},
 		PublishMarks: &order.PublishMarks{Store: oneOrderStore{}},
 	}}
 	ctx := With(t.Context(), func(ctx context.Context, name string, call func() error) error {
@@ -50,7 +50,10 @@ func (oneOrderStore) Cancel(ctx context.Context, _, _ shop.ID, _ shop.Millis) (s
 }
 
 // acceptingRedis accepts returned units.
-type acceptingRedis struct{ order.Redis }
+type acceptingRedis struct {
+	order.Stock
+	order.Queue
+}
 
 func (acceptingRedis) Now(context.Context) (shop.Millis, error) { return 1, nil }
 

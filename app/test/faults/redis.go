@@ -50,13 +50,23 @@ func callName(cmd redis.Cmder) string {
 	return name
 }
 
+type commandKey struct{}
+
+// Args returns the arguments of the command that the call of this context makes, the command's name first; nil: a
+// pipeline, or a call of another kind. The context is that of a [Fault].
+func Args(ctx context.Context) []any {
+	args, _ := ctx.Value(commandKey{}).([]any)
+	return args
+}
+
 // DialHook implements redis.Hook. It does not change connections.
 func (h commands) DialHook(next redis.DialHook) redis.DialHook { return next }
 
 // ProcessHook implements redis.Hook.
 func (h commands) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
-		err := h.f(ctx, callName(cmd), func() error { return next(ctx, cmd) })
+		withArgs := context.WithValue(ctx, commandKey{}, cmd.Args())
+		err := h.f(withArgs, callName(cmd), func() error { return next(ctx, cmd) })
 		if err != nil {
 			cmd.SetErr(err)
 		}

@@ -38,7 +38,7 @@ func (w *world) awaitRest(sale shop.SaleRef, orders []shop.ID, fail func(format 
 // audit returns the failures of the sale's audit; "" on success.
 func (w *world) audit(sale shop.SaleRef) string {
 	w.t.Helper()
-	audit := recovery.Auditor{Redis: w.inventory, Orders: w.db.Orders(), Sales: w.db.Sales()}
+	audit := recovery.Auditor{Store: w.db, Redis: w.inventory}
 	report, err := audit.AuditSale(w.ctx, sale.ID)
 	w.must(err)
 	return strings.Join(report.Failures, "; ")

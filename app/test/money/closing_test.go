@@ -180,7 +180,7 @@ func (w *world) expireTogether(gateway *fakeGateway, trades payment.Trades) {
 func (w *world) awaitStock(sale shop.SaleRef, label string, units int64) {
 	w.t.Helper()
 	kit.Eventually(w.t, waitTimeout, func() (bool, string) {
-		c, err := w.inventory.Counters(w.ctx, []shop.SaleRef{sale})
+		c, err := w.inventory.Stock().Counters(w.ctx, []shop.SaleRef{sale})
 		w.must(err)
 		return c[0].Stock == units, fmt.Sprintf("%s: %d units of %d are for sale", label, c[0].Stock, units)
 	})

@@ -53,17 +53,17 @@ func (m *dyingProcess) fault(_ context.Context, _ string, call func() error) err
 	return err
 }
 
-// recordedInventory is an inventory that also passes the events of Finish to the buyers.
-type recordedInventory struct {
-	*streams.Inventory
+// recordedQueue is a queue that also passes the events of Finish to the buyers.
+type recordedQueue struct {
+	streams.Queue
 	buyers *buyers
 }
 
-func (o recordedInventory) Finish(
+func (q recordedQueue) Finish(
 	ctx context.Context, partition int, asOf shop.Millis, rows []*shop.Order, entries []*shop.Entry,
 ) error {
-	if err := o.Inventory.Finish(ctx, partition, asOf, rows, entries); err != nil {
+	if err := q.Queue.Finish(ctx, partition, asOf, rows, entries); err != nil {
 		return err
 	}
-	return o.buyers.Publish(ctx, partition, asOf, rows)
+	return q.buyers.Publish(ctx, partition, asOf, rows)
 }

@@ -146,7 +146,7 @@ func (l *randomSale) change(rt *rapid.T) {
 	case "run refunds":
 		_ = l.n.refunder.RunOnce(l.n.ctx)
 	case "replay":
-		_ = l.n.replay(deadLetterOf(o))
+		_ = l.n.replay(l.w.deadLetterOf(o))
 	}
 }
 
@@ -157,7 +157,7 @@ func (l *randomSale) replay(rt *rapid.T) {
 		rapid.Bool().Draw(rt, "refuse first") {
 		l.w.refuse(row)
 	}
-	_ = l.n.replay(deadLetterOf(o))
+	_ = l.n.replay(l.w.deadLetterOf(o))
 }
 
 // P8, P1: after any sequence of steps, faults and deaths, every fen that the gateway holds belongs to exactly one paid

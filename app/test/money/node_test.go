@@ -36,38 +36,37 @@ func (w *world) node(m *dyingProcess) *node {
 	w.t.Helper()
 	alipay, err := alipay.New(w.shop) // with its own circuit breaker
 	w.must(err)
-	inventory, gateway := recordedInventory{w.inventory, w.buyers}, faults.Gateway(alipay, m.fault)
+	gateway := faults.Gateway(alipay, m.fault)
+	stock, queue := w.inventory.Stock(), recordedQueue{w.inventory.Queue(), w.buyers}
 	effects := &order.Effects{
-		Redis: inventory, Notifier: w.buyers, Store: w.db.Orders(),
+		Stock: stock, Queue: queue, Notifier: w.buyers, Store: w.db.Orders(),
 		PublishMarks: &order.PublishMarks{Store: w.db.Orders()},
 	}
 	n := &node{w: w, dying: m, ctx: faults.With(w.ctx, m.fault), gateway: gateway, effects: effects}
 	n.fulfiller = &order.Fulfiller{
-		Catalogue: catalog.NewCatalogue(w.db.Catalogue(), w.db.Sales(), nil, time.UTC), Redis: inventory,
+		Catalogue: catalog.NewCatalogue(w.db.Catalogue(), w.db.Sales(), nil, time.UTC), Stock: stock,
 		Store: w.db.Orders(), Effects: effects,
 		PayWindow: payWindow,
 	}
 	n.payments = &payment.PaymentService{
-		Gateway: gateway, Redis: inventory, Trades: w.db.Payments(), Refunds: w.db.Refunds(), Orders: w.db.Orders(),
-		Sales:   w.db.Sales(),
+		Gateway: gateway, Stock: stock, Queue: queue, Trades: w.db.Payments(), Refunds: w.db.Refunds(),
+		Orders: w.db.Orders(), Sales: w.db.Sales(),
 		Effects: effects, Margin: shop.PayMargin(payWindow),
 	}
 	n.closer = payment.NewTradeCloser(n.payments)
-	n.expirer = &order.Expirer{Redis: inventory, Store: w.db.Orders(), Effects: effects, Closer: n.closer}
+	n.expirer = &order.Expirer{Stock: stock, Store: w.db.Orders(), Effects: effects, Closer: n.closer}
 	n.addresses = &order.Addresses{
-		Redis: inventory, Store: w.db.Orders(), Effects: effects, PayWindow: payWindow,
-		Reader: &order.Reader{Catalogue: n.fulfiller.Catalogue, Redis: inventory, Store: w.db.Orders()},
+		Stock: stock, Store: w.db.Orders(), Effects: effects, PayWindow: payWindow,
+		Reader: &order.Reader{Catalogue: n.fulfiller.Catalogue, Stock: stock, Queue: queue, Store: w.db.Orders()},
 	}
 	n.refundRequests = &payment.RefundRequests{
-		Policy: payment.RefundAuto, Redis: inventory, Refunds: w.db.Refunds(), Effects: effects,
+		Policy: payment.RefundAuto, Stock: stock, Refunds: w.db.Refunds(), Effects: effects,
 	}
 	n.refunder = &payment.Refunder{
-		Gateway: gateway, Refunds: w.db.Refunds(), Orders: w.db.Orders(), Redis: inventory, Effects: effects,
+		Gateway: gateway, Refunds: w.db.Refunds(), Orders: w.db.Orders(), Stock: stock, Effects: effects,
 	}
 	n.payReconciler = &payment.PayReconciler{Payments: n.payments}
-	n.scan = &recovery.Reconciler{
-		Partitions: 1, Redis: inventory, Orders: w.db.Orders(), Sales: w.db.Sales(), Effects: effects,
-	}
+	n.scan = &recovery.Reconciler{Partitions: 1, Store: w.db, Redis: w.inventory, Effects: effects}
 	w.scans = append(w.scans, n.scan)
 	return n
 }

@@ -3,12 +3,18 @@ package money
 import (
 	"context"
 	"fmt"
+	"regexp"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+	"github.com/uptrace/bun"
+
 	"stampede/app/recovery"
 	"stampede/app/shop"
-	"stampede/app/store"
+	"stampede/app/test/faults"
 )
 
 // forceRebuild makes the next recovery restore the partition from rows, as after an aborted recovery.
@@ -30,87 +36,99 @@ const (
 // momentHook runs at the moments of a recovery. sale is 0 at moments of the whole partition.
 type momentHook func(moment string, sale shop.ID)
 
-func (m momentHook) call(moment string, sale shop.ID) {
-	if m != nil {
-		m(moment, sale)
+// interrupted returns a context in which a recovery calls the hook at its moments.
+func interrupted(ctx context.Context, hook momentHook) context.Context {
+	if hook == nil {
+		return ctx
+	}
+	fault := func(command context.Context, name string, call func() error) error {
+		if name == "script open" {
+			hook(beforeOpen, 0)
+		}
+		err := faults.OfContext(ctx, name, call)
+		if redis.HasErrorPrefix(err, "NOSCRIPT") {
+			return err // the script runs in the next call
+		}
+		switch name {
+		case "Partitions.AdvanceEpoch":
+			hook(advanced, 0)
+		case "script close":
+			hook(closed, 0)
+		case "script set_stuck":
+			hook(afterWrites, saleOfScript(command))
+		case "script restore":
+			if slices.Contains(faults.Args(command), "arm") { // the last part of the sale
+				hook(afterWrites, saleOfScript(command))
+			}
+		}
+		return err
+	}
+	return context.WithValue(faults.With(ctx, fault), momentKey{}, hook)
+}
+
+type momentKey struct{}
+
+// saleOfScript returns the sale that a script of a recovery writes: its second key is that of the sale.
+func saleOfScript(command context.Context) shop.ID {
+	key := fmt.Sprint(faults.Args(command)[4]) // after the command, the digest, the number of keys and the first key
+	sale, err := shop.ParseID(key[strings.LastIndex(key, ":")+1:])
+	if err != nil {
+		panic(err)
+	}
+	return sale
+}
+
+// rowsHook is a bun.QueryHook that calls the hook of the context before and after it reads the orders of a sale.
+type rowsHook struct{}
+
+// ordersOfSale matches the statement of Orders.OrdersOfSale.
+var ordersOfSale = regexp.MustCompile(`^SELECT .* WHERE \(sale_id = (\d+)\) AND \(id > \d+\) ORDER BY`)
+
+func (rowsHook) call(ctx context.Context, moment, query string) {
+	hook, _ := ctx.Value(momentKey{}).(momentHook)
+	if hook == nil {
+		return
+	}
+	if found := ordersOfSale.FindStringSubmatch(query); found != nil {
+		sale, err := shop.ParseID(found[1])
+		if err != nil {
+			panic(err)
+		}
+		hook(moment, sale)
 	}
 }
 
-type interruptedRedis struct {
-	recovery.Redis
-	m momentHook
+func (h rowsHook) BeforeQuery(ctx context.Context, event *bun.QueryEvent) context.Context {
+	h.call(ctx, beforeRows, event.Query)
+	return ctx
 }
 
-func (i interruptedRedis) Close(ctx context.Context, partition int, r shop.PartitionRecovery, history string) error {
-	err := i.Redis.Close(ctx, partition, r, history)
-	i.m.call(closed, 0)
-	return err
+func (h rowsHook) AfterQuery(ctx context.Context, event *bun.QueryEvent) {
+	h.call(ctx, afterRows, event.Query)
 }
 
-func (i interruptedRedis) Restore(ctx context.Context, claim int64, s shop.SaleState) error {
-	err := i.Redis.Restore(ctx, claim, s)
-	i.m.call(afterWrites, s.Sale.ID)
-	return err
-}
-
-func (i interruptedRedis) SetStuck(ctx context.Context, claim int64, sale shop.SaleRef, reason string) error {
-	err := i.Redis.SetStuck(ctx, claim, sale, reason)
-	i.m.call(afterWrites, sale.ID)
-	return err
-}
-
-func (i interruptedRedis) Open(ctx context.Context, partition int, r shop.PartitionRecovery, seq int64) error {
-	i.m.call(beforeOpen, 0)
-	return i.Redis.Open(ctx, partition, r, seq)
-}
-
-type interruptedPartitions struct {
-	store.Partitions
-	m momentHook
-}
-
-func (i interruptedPartitions) AdvanceEpoch(ctx context.Context, partition int, above int64) (int64, error) {
-	epoch, err := i.Partitions.AdvanceEpoch(ctx, partition, above)
-	i.m.call(advanced, 0)
-	return epoch, err
-}
-
-type interruptedOrders struct {
-	store.Orders
-	m momentHook
-}
-
-func (i interruptedOrders) OrdersOfSale(ctx context.Context, sale, after shop.ID, limit int) ([]shop.Order, error) {
-	i.m.call(beforeRows, sale)
-	page, err := i.Orders.OrdersOfSale(ctx, sale, after, limit)
-	i.m.call(afterRows, sale)
-	return page, err
-}
-
-// driver returns the driver that recovers the partition on this node. others runs at its moments.
-func (n *node) driver(others momentHook) *recovery.Driver {
-	db := n.w.db
+// driver returns the driver that recovers the partition on this node.
+func (n *node) driver() *recovery.Driver {
 	return &recovery.Driver{
-		Partitions: 1, Redis: interruptedRedis{n.w.inventory, others},
-		Orders: interruptedOrders{db.Orders(), others}, Sales: db.Sales(),
-		Epochs: interruptedPartitions{db.Partitions(), others}, History: db.History(),
-		Payments: db.Payments(), Refunds: db.Refunds(),
+		Partitions: 1, Store: n.w.db, Redis: n.w.inventory,
 		TakesPayments: true,
 		PayWindow:     payWindow, Margin: shop.PayMargin(payWindow), Spread: time.Millisecond,
 		Trust: func(_ context.Context, server string, generation int64) error {
-			db.History().Trust(server, generation)
+			n.w.db.History().Trust(server, generation)
 			return nil
 		},
 	}
 }
 
-// recoverPartition recovers the partition if necessary.
-func (n *node) recoverPartition(others momentHook) error { return n.driver(others).RunOnce(n.ctx) }
+// recoverPartition recovers the partition if necessary. others runs at the moments of the recovery.
+func (n *node) recoverPartition(others momentHook) error {
+	return n.driver().RunOnce(interrupted(n.ctx, others))
+}
 
 // counterMismatch returns the counters of a sale in Redis that differ from the sums of its holds (I3); otherwise "".
 func (w *world) counterMismatch(sale shop.SaleRef) string {
 	w.t.Helper()
-	a, err := w.inventory.Audit(w.ctx, sale)
+	a, err := w.inventory.Stock().Audit(w.ctx, sale)
 	w.must(err)
 	var held, sold int64
 	for _, h := range a.Holds {

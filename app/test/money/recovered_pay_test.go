@@ -61,7 +61,7 @@ func TestRecoveryWithoutGatewayWatchesPayments(t *testing.T) {
 	kept, lost := w.order(sale, newID()), w.order(sale, newID())
 	w.deleteRows(lost)
 	w.simulatePromotion()
-	d := w.node(nil).driver(nil)
+	d := w.node(nil).driver()
 	d.TakesPayments = false
 	w.must(d.RunOnce(w.ctx))
 	for name, o := range map[string]shop.Order{"kept": kept, "written again": lost} {

@@ -2,38 +2,32 @@ package money
 
 import (
 	"context"
+	"fmt"
 	"testing"
+
+	"github.com/redis/go-redis/v9"
 
 	"stampede/app/recovery"
 	"stampede/app/shop"
 	"stampede/app/test/faults"
-	"stampede/streams"
 )
 
-// oneDeadLetter contains one dead letter.
-type oneDeadLetter struct {
-	*streams.Inventory
-	letter shop.DeadLetter
-}
-
-func (b oneDeadLetter) DeadLetter(context.Context, string) (shop.DeadLetter, error) {
-	return b.letter, nil
-}
-
-func (b oneDeadLetter) RemoveDeadLetter(context.Context, string) (bool, error) { return true, nil }
-
-// deadLetterOf returns the dead letter of a refused order.
-func deadLetterOf(o shop.Order) shop.DeadLetter {
-	return shop.DeadLetter{ID: "0-1-0", Order: o.ID, Sale: o.Sale, User: o.User}
+// deadLetterOf adds the dead letter of a refused order to Redis and returns its id.
+func (w *world) deadLetterOf(o shop.Order) string {
+	w.t.Helper()
+	terms := fmt.Sprintf("2:%d:1:%d:%d:%d:%d:%d:%d:%s:%s:%d:%d:", o.ID, o.Seq-o.Ticket, o.Ticket, o.Hold, o.Qty,
+		o.PriceFen, o.SaleVersion, o.ContentHash, o.Key, o.Sale, o.User)
+	id, err := w.client.XAdd(w.ctx, &redis.XAddArgs{
+		Stream: "stampede:{0}:dead", Values: []any{"terms", terms, "reason", shop.ReasonDead},
+	}).Result()
+	w.must(err)
+	return "0-" + id
 }
 
 // replay replays the order of a dead letter, as an operator does.
-func (n *node) replay(letter shop.DeadLetter) error {
-	letters := recovery.DeadLetters{
-		Redis: oneDeadLetter{n.w.inventory, letter}, Orders: n.w.db.Orders(), Sales: n.w.db.Sales(), Effects: n.effects,
-		PayWindow: payWindow,
-	}
-	_, err := letters.Replay(n.ctx, letter.ID)
+func (n *node) replay(letter string) error {
+	letters := recovery.DeadLetters{Store: n.w.db, Redis: n.w.inventory, Effects: n.effects, PayWindow: payWindow}
+	_, err := letters.Replay(n.ctx, letter)
 	return err
 }
 
@@ -42,7 +36,7 @@ func (w *world) refuse(o shop.Order) {
 	w.t.Helper()
 	w.exec("UPDATE orders SET state = 'refused', reason = ?, pay_by = 0 WHERE id = ?", shop.ReasonDead, o.ID)
 	w.exec("UPDATE sales SET taken = taken - ? WHERE id = ?", o.Qty, o.Sale)
-	_, _ = w.inventory.Return(w.ctx, []shop.Return{{Sale: o.Ref(), Order: o.ID, Hold: o.Hold, User: o.User}})
+	_, _ = w.inventory.Stock().Return(w.ctx, []shop.Return{{Sale: o.Ref(), Order: o.ID, Hold: o.Hold, User: o.User}})
 }
 
 // P1, I2, I8: a replay takes a hold in Redis, and then Redis is restored without that hold. At each moment of the
@@ -54,7 +48,7 @@ func TestRevivalDuringRebuildFails(t *testing.T) {
 		n, sale := w.node(nil), w.offer(1, 1)
 		o := w.order(sale, newID())
 		w.refuse(o)
-		letter := deadLetterOf(o)
+		letter := w.deadLetterOf(o)
 		fault := func(_ context.Context, name string, call func() error) (err error) {
 			if name != "Orders.Revive" {
 				return call()
@@ -69,6 +63,9 @@ func TestRevivalDuringRebuildFails(t *testing.T) {
 				}
 			}))
 			if !done {
+				if moment != "afterwards" {
+					t.Errorf("%s: the recovery did not reach this moment", moment)
+				}
 				revive()
 			}
 			return err
@@ -82,11 +79,11 @@ func TestRevivalDuringRebuildFails(t *testing.T) {
 		if problem := w.counterMismatch(sale); problem != "" {
 			t.Errorf("%s: I3: %s", moment, problem)
 		}
-		if a, err := w.inventory.Audit(w.ctx, sale); err != nil || a.Stock > w.free(sale) {
+		if a, err := w.inventory.Stock().Audit(w.ctx, sale); err != nil || a.Stock > w.free(sale) {
 			t.Errorf("%s: I2: %d units are free in Redis, %d in the database, %v", moment, a.Stock, w.free(sale), err)
 		}
 		w.awaitRest(sale, []shop.ID{o.ID}, t.Errorf)
-		if err := n.replay(deadLetterOf(o)); err != nil {
+		if err := n.replay(letter); err != nil {
 			t.Errorf("%s: still failing after the recovery: %v", moment, err)
 		}
 	}

@@ -23,7 +23,7 @@ func TestEntryWithUsedOrderIDBecomesDeadLetter(t *testing.T) {
 	var letters []shop.DeadLetter
 	kit.Eventually(t, waitTimeout, func() (bool, string) {
 		var err error
-		letters, err = w.inventory.DeadLetters(w.ctx)
+		letters, err = w.inventory.Queue().DeadLetters(w.ctx)
 		w.must(err)
 		return len(letters) == 1, fmt.Sprintf("%d dead letters", len(letters))
 	})
@@ -39,7 +39,7 @@ func TestEntryWithUsedOrderIDBecomesDeadLetter(t *testing.T) {
 			t.Errorf("sale %s: got counters %+v and audit failures %q", sale.ID, c, problem)
 		}
 	}
-	err := n.replay(letters[0])
+	err := n.replay(letters[0].ID)
 	if e := shop.AsError(err); e.Code != shop.WrongState || !strings.Contains(e.Message, "belongs to another order") {
 		t.Errorf("got replay error %v, want wrong_state with the reason", err)
 	}

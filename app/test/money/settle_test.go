@@ -37,7 +37,7 @@ func TestOperatorSettlesOrderFromBuyerRecord(t *testing.T) {
 				t.Errorf("a buy of a stuck sale got %+v", d)
 			}
 			n = w.node(nil)
-			report, err := n.driver(nil).Settle(w.ctx, o.ID, settlement)
+			report, err := n.driver().Settle(w.ctx, o.ID, settlement)
 			if err != nil || len(report.Problems) > 0 {
 				t.Errorf("Settle returned %v and the report %+v, want no error and no problem", err, report)
 			}
@@ -73,7 +73,7 @@ func TestInvalidEntriesBecomeDeadLetters(t *testing.T) {
 	if len(problems) != 1 || !strings.Contains(problems[0].Text, "has no row") {
 		t.Errorf("problems to settle: %+v", problems)
 	}
-	letters, err := w.inventory.DeadLetters(w.ctx)
+	letters, err := w.inventory.Queue().DeadLetters(w.ctx)
 	w.must(err)
 	if len(letters) != 2 || slices.ContainsFunc(letters, func(l shop.DeadLetter) bool { return l.Reason != "recovery" }) {
 		t.Errorf("got dead letters %+v, want 2 with the reason recovery", letters)
@@ -82,7 +82,7 @@ func TestInvalidEntriesBecomeDeadLetters(t *testing.T) {
 		t.Errorf("got %d rows (%v), want 2", len(rows), err)
 	}
 	w.exec("UPDATE sales SET initial = 3 WHERE id = ?", sale.ID)
-	report, err := n.driver(nil).Settle(w.ctx, problems[0].Order, recovery.SettleWrite)
+	report, err := n.driver().Settle(w.ctx, problems[0].Order, recovery.SettleWrite)
 	if err != nil || len(report.Problems) > 0 {
 		t.Errorf("Settle returned %v and the report %+v, want no error and no problem", err, report)
 	}

@@ -38,7 +38,7 @@ func (w *world) sale(id shop.ID) shop.Sale {
 
 func (w *world) redisCounters(sale shop.SaleRef) shop.Counters {
 	w.t.Helper()
-	c, err := w.inventory.Counters(w.ctx, []shop.SaleRef{sale})
+	c, err := w.inventory.Stock().Counters(w.ctx, []shop.SaleRef{sale})
 	w.must(err)
 	return c[0]
 }
@@ -181,7 +181,7 @@ func TestRepeatedWithdrawalTakesNoMoreUnits(t *testing.T) {
 	sale := w.offer(5, 2)
 	w.must(w.changeStock(w.ctx, operator(), sale.ID, 1, -2))
 	for range 2 {
-		taken, _, err := w.inventory.WithdrawUnits(w.ctx, sale, 1, 2)
+		taken, _, err := w.inventory.Stock().WithdrawUnits(w.ctx, sale, 1, 2)
 		if c := w.redisCounters(sale); err != nil || taken != 2 || c.Stock != 3 || c.Withdrawn != 2 {
 			t.Errorf("got %d taken units (%v) and counters %+v, want 2 taken, stock 3, withdrawn 2", taken, err, c)
 		}

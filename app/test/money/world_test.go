@@ -111,6 +111,7 @@ func (w *world) openStores() {
 	w.must(err)
 	w.must(db.Partitions().EnsurePartitions(w.ctx, 1))
 	db.WrapTransaction = faults.Transactions(faults.OfContext)
+	*db.DB() = *db.DB().WithQueryHook(rowsHook{}) // the store keeps this handle
 	w.db = db
 
 	o, err := redis.ParseURL(kit.Redis(w.t))
@@ -179,9 +180,9 @@ func (w *world) offer(units int64, limit int) shop.SaleRef {
 	w.must(err)
 	epoch, _, err := w.db.Partitions().PartitionEpoch(w.ctx, 0)
 	w.must(err)
-	w.must(w.inventory.Create(w.ctx, epoch, shop.SaleState{Sale: &sale, Stock: units}))
+	w.must(w.inventory.Stock().Create(w.ctx, epoch, shop.SaleState{Sale: &sale, Stock: units}))
 	w.must(w.db.Sales().MarkLoaded(w.ctx, sale.ID, epoch, 1))
-	w.must(w.inventory.Arm(w.ctx, epoch, sale.Ref()))
+	w.must(w.inventory.Stock().Arm(w.ctx, epoch, sale.Ref()))
 	return sale.Ref()
 }
 
@@ -194,7 +195,7 @@ func (w *world) remove(sale shop.SaleRef) {
 	}
 	w.must(w.client.HSet(w.ctx, "stampede:{0}:sale:"+sale.ID.String(), "closes", 1000, "held", 0).Err())
 	w.retry("the sale is removed from Redis", func() error {
-		retired, err := w.inventory.Retire(w.ctx, sale)
+		retired, err := w.inventory.Stock().Retire(w.ctx, sale)
 		if err == nil && !retired {
 			err = errors.New("some tickets are not settled")
 		}

@@ -21,16 +21,16 @@ type layer struct {
 // standard library. Their tests may use doubles that inject faults.
 var flows = []string{
 	"app/trace", "app/shop", "app/journal", "app/outbox", "app/catalog", "app/admission", "app/board", "app/order",
-	"app/payment", "app/recovery",
+	"app/payment",
 }
 
-// core lists the flows, the database, and the packages that work directly on its rows, in import order.
-var core = append(slices.Clone(flows), "app/store", "app/privacy", "app/backoffice")
+// core lists the flows, the two stores, and the packages that work directly on them, in import order.
+var core = append(slices.Clone(flows), "app/store", "streams", "app/recovery", "app/privacy", "app/backoffice")
 
 // layers is the import rule: imports point to the left,
 //
-//	flows ← store ← privacy ← backoffice ← {api, picture, demo, …} ← server ← cmd
-//	flows ← {streams, realtime, alipay, mail, webhook, …} ← server
+//	flows ← {store, streams} ← recovery ← privacy ← backoffice ← {api, picture, demo, …} ← server ← cmd
+//	flows ← {realtime, alipay, mail, webhook, …} ← server
 //	flows ← limits ← {api, account, realtime}
 //
 // streams and realtime never import each other. Commands reach the packages only through the server, so that there is
@@ -38,7 +38,6 @@ var core = append(slices.Clone(flows), "app/store", "app/privacy", "app/backoffi
 // If several layers match a package, the longest path applies.
 var layers = append(coreLayers(),
 	layer{path: "app"},
-	layer{path: "streams", imports: flows, thirdParty: true},
 	layer{
 		path: "realtime", imports: append(slices.Clone(flows), "app/limits"), thirdParty: true,
 		inTests: []string{"app/wsclient"},
@@ -71,7 +70,7 @@ var layers = append(coreLayers(),
 		path: "app/server", thirdParty: true, inTests: []string{"app/test/faults"},
 		imports: with(
 			"app/account", "app/api", "app/alipay", "app/demo", "app/limits", "app/mail", "app/markup",
-			"app/picture", "app/trace/export", "app/webhook", "streams", "realtime", "frontend", "migrations",
+			"app/picture", "app/trace/export", "app/webhook", "realtime", "frontend", "migrations",
 		),
 	},
 	layer{
@@ -90,12 +89,12 @@ var layers = append(coreLayers(),
 	layer{
 		path: "app/test/e2e", thirdParty: true, // prepares shops with these imports, tests the program from outside
 		imports: with(
-			"app/account", "app/test/attack", "app/wsclient", "streams", "realtime", "migrations",
+			"app/account", "app/test/attack", "app/wsclient", "realtime", "migrations",
 		),
 	},
 	layer{
 		path: "app/test/money", thirdParty: true, // the flows of money on real stores and the simulated gateway
-		imports: with("app/alipay", "app/test/faults", "streams", "migrations"),
+		imports: with("app/alipay", "app/test/faults", "migrations"),
 	},
 	layer{
 		path: "app/test/crash", thirdParty: true, // the flows of money, and the names of the crash points
@@ -105,8 +104,8 @@ var layers = append(coreLayers(),
 	},
 )
 
-// coreLayers returns the layers of the core packages. app/store is the first of them that may import third-party
-// modules.
+// coreLayers returns the layers of the core packages. The two stores may import third-party modules and do not import
+// each other.
 func coreLayers() []layer {
 	found := make([]layer, len(core))
 	for i, path := range core {
@@ -115,6 +114,8 @@ func coreLayers() []layer {
 		case path == "app/store":
 			found[i].imports = append(found[i].imports, "app/snowflake", "migrations")
 			found[i].thirdParty, found[i].inTests = true, core[i+1:]
+		case path == "streams":
+			found[i].imports, found[i].thirdParty = flows, true
 		case i > len(flows):
 			found[i].inTests = append(found[i].inTests, "app/test/faults")
 		}

@@ -28,9 +28,9 @@ func (p *parts) composeBoard(c *Config, version string, streamMetrics *streams.M
 	b := &p.board
 	b.feed = &board.Feed{
 		Reader: &board.Reader{
-			Redis: p.inventory, Catalogue: p.catalogue, Now: p.clock.Now,
+			Figures: p.inventory.Figures(), Stock: p.inventory.Stock(), Catalogue: p.catalogue, Now: p.clock.Now,
 		},
-		Redis: p.inventory, Audience: p.hub, Sample: p.sampler(c, version, streamMetrics),
+		Figures: p.inventory.Figures(), Audience: p.hub, Sample: p.sampler(c, version, streamMetrics),
 	}
 	all := &b.counts.Node.All
 	counter(registry, "stampede_buys_total",

@@ -25,28 +25,28 @@ const (
 
 // PublishFigures replaces the figures of this node. If pointAt is not 0, it also reports whether this node is
 // the first to claim the point of that instant. That node adds the point to the history.
-func (l *Inventory) PublishFigures(
-	ctx context.Context, f board.NodeFigures, pointAt shop.Millis,
+func (f Figures) PublishFigures(
+	ctx context.Context, figures board.NodeFigures, pointAt shop.Millis,
 ) (first bool, err error) {
-	text, err := json.Marshal(f)
+	text, err := json.Marshal(figures)
 	if err != nil {
-		return false, fmt.Errorf("write the figures of node %d: %w", f.ID, err)
+		return false, fmt.Errorf("write the figures of node %d: %w", figures.ID, err)
 	}
 	var claim *redis.BoolCmd
-	_, err = l.client.Pipelined(ctx, func(p redis.Pipeliner) error {
-		p.HSet(ctx, boardKey, strconv.Itoa(f.ID), text)
+	_, err = f.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		p.HSet(ctx, boardKey, strconv.Itoa(figures.ID), text)
 		p.PExpire(ctx, boardKey, boardLife)
 		if pointAt != 0 {
-			claim = p.SetNX(ctx, boardPointClaims+strconv.FormatInt(int64(pointAt), 10), f.ID, pointClaimLife)
+			claim = p.SetNX(ctx, boardPointClaims+strconv.FormatInt(int64(pointAt), 10), figures.ID, pointClaimLife)
 		}
 		return nil
 	})
-	return claim != nil && claim.Val(), wrapped(transient(err), "publish the figures of node %d", f.ID)
+	return claim != nil && claim.Val(), wrapped(transient(err), "publish the figures of node %d", figures.ID)
 }
 
-// Figures returns the figures of all nodes, including nodes that have stopped.
-func (l *Inventory) Figures(ctx context.Context) ([]board.NodeFigures, error) {
-	stored, err := l.client.HGetAll(ctx, boardKey).Result()
+// NodeFigures returns the figures of all nodes, including nodes that have stopped.
+func (f Figures) NodeFigures(ctx context.Context) ([]board.NodeFigures, error) {
+	stored, err := f.client.HGetAll(ctx, boardKey).Result()
 	if err != nil {
 		return nil, transient(err)
 	}
@@ -54,12 +54,12 @@ func (l *Inventory) Figures(ctx context.Context) ([]board.NodeFigures, error) {
 }
 
 // AddPoint adds a point to the history, and deletes points that are too old and figures of nodes that have stopped.
-func (l *Inventory) AddPoint(ctx context.Context, p board.Point, stopped []int) error {
+func (f Figures) AddPoint(ctx context.Context, p board.Point, stopped []int) error {
 	text, err := json.Marshal(p)
 	if err != nil {
 		return fmt.Errorf("write a point of the board's history: %w", err)
 	}
-	_, err = l.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+	_, err = f.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		pipe.RPush(ctx, boardHistory, text)
 		pipe.LTrim(ctx, boardHistory, -board.Points, -1)
 		pipe.PExpire(ctx, boardHistory, historyLife)
@@ -72,8 +72,8 @@ func (l *Inventory) AddPoint(ctx context.Context, p board.Point, stopped []int) 
 }
 
 // Points returns the last points of the history, oldest first.
-func (l *Inventory) Points(ctx context.Context, last int) ([]board.Point, error) {
-	texts, err := l.client.LRange(ctx, boardHistory, int64(-last), -1).Result()
+func (f Figures) Points(ctx context.Context, last int) ([]board.Point, error) {
+	texts, err := f.client.LRange(ctx, boardHistory, int64(-last), -1).Result()
 	if err != nil {
 		return nil, transient(err)
 	}
@@ -81,8 +81,8 @@ func (l *Inventory) Points(ctx context.Context, last int) ([]board.Point, error)
 }
 
 // PartitionFigures returns the figures of all partitions, in their order. It tries a write in each partition.
-func (l *Inventory) PartitionFigures(ctx context.Context) ([]board.PartitionFigures, error) {
-	stats, err := l.Stats(ctx)
+func (f Figures) PartitionFigures(ctx context.Context) ([]board.PartitionFigures, error) {
+	stats, err := Queue{f.connection}.Stats(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -111,8 +111,8 @@ func decodeFigures[T any](ctx context.Context, texts iter.Seq[string]) []T {
 }
 
 // PublishSaleFigures replaces the figures that this process has stored of each sale. Repeating it changes nothing.
-func (l *Inventory) PublishSaleFigures(ctx context.Context, all []board.SaleFigures) error {
-	_, err := l.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+func (f Figures) PublishSaleFigures(ctx context.Context, all []board.SaleFigures) error {
+	_, err := f.client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i := range all {
 			text, err := json.Marshal(&all[i])
 			if err != nil {
@@ -128,8 +128,8 @@ func (l *Inventory) PublishSaleFigures(ctx context.Context, all []board.SaleFigu
 }
 
 // SaleFigures returns the figures of all processes for a sale.
-func (l *Inventory) SaleFigures(ctx context.Context, sale shop.ID) ([]board.SaleFigures, error) {
-	stored, err := l.client.HGetAll(ctx, boardSale+sale.String()).Result()
+func (f Figures) SaleFigures(ctx context.Context, sale shop.ID) ([]board.SaleFigures, error) {
+	stored, err := f.client.HGetAll(ctx, boardSale+sale.String()).Result()
 	if err != nil {
 		return nil, fmt.Errorf("read the figures of sale %s: %w", sale, transient(err))
 	}

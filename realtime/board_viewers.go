@@ -9,9 +9,11 @@ import (
 	"stampede/app/shop"
 )
 
-// liveBoard holds the connections of this node that watch the operators' board. Each board is encoded once for all
-// watchers. A new board replaces a board that is still queued.
-type liveBoard struct {
+// boardViewers are the connections of this node that watch the operators' board. Each board is encoded once for all
+// viewers. A new board replaces a board that is still queued.
+type boardViewers struct {
+	conns *connections
+
 	mu       sync.Mutex
 	watchers map[*client]struct{}
 }
@@ -38,7 +40,7 @@ func (c *client) watchBoard(ctx *opContext, r *request) (any, error) {
 	switch string(r.raw("on")) {
 	case "true":
 		points := c.hub.options.BoardHistory(ctx)
-		c.hub.joinBoard(c, encode(reply{r.id, boardReply{c.hub.shop.Now(), points}}))
+		c.hub.joinBoard(c, encode(reply{r.id, boardReply{c.hub.options.Shop.Now(), points}}))
 		return sent, nil
 	case "false":
 		c.hub.leaveBoard(c)
@@ -59,46 +61,39 @@ func (c *client) requireOperator() error {
 }
 
 // joinBoard sends the reply under the lock, so that no board precedes it.
-func (h *Hub) joinBoard(c *client, reply []byte) {
-	h.live.mu.Lock()
-	defer h.live.mu.Unlock()
+func (v *boardViewers) joinBoard(c *client, reply []byte) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
 	c.send(reply)
-	h.live.watchers[c] = struct{}{}
+	v.watchers[c] = struct{}{}
 }
 
 // leaveBoard removes a watcher. A board that is already queued is still delivered.
-func (h *Hub) leaveBoard(c *client) {
-	h.live.mu.Lock()
-	defer h.live.mu.Unlock()
-	delete(h.live.watchers, c)
+func (v *boardViewers) leaveBoard(c *client) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	delete(v.watchers, c)
 }
 
 // BoardWatched reports whether the board has watchers on this node.
-func (h *Hub) BoardWatched() bool {
-	h.live.mu.Lock()
-	defer h.live.mu.Unlock()
-	return len(h.live.watchers) > 0
+func (v *boardViewers) BoardWatched() bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return len(v.watchers) > 0
 }
 
 // ShowBoard queues the board for all watchers that are still operators and removes the others.
-func (h *Hub) ShowBoard(b *board.Board) {
-	h.live.mu.Lock()
-	watchers := slices.Collect(maps.Keys(h.live.watchers))
-	h.live.mu.Unlock()
+func (v *boardViewers) ShowBoard(b *board.Board) {
+	v.mu.Lock()
+	watchers := slices.Collect(maps.Keys(v.watchers))
+	v.mu.Unlock()
 	frame := newPreparedMessage(encode(boardEvent{"board", b}))
 	for _, c := range watchers {
 		if c.requireOperator() != nil {
-			h.leaveBoard(c)
+			v.leaveBoard(c)
 			continue
 		}
 		c.offerHint("board", frame)
-		h.waitForWriters()
+		v.conns.waitForWriters()
 	}
-}
-
-// Sizes returns the numbers of connections and users of this node.
-func (h *Hub) Sizes() (sockets, users int) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return len(h.clients), len(h.users)
 }

@@ -20,7 +20,7 @@ func TestNodeReplacesOnlyItsFigures(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		turn := shop.Millis(1_795_222_800_000)
 		publish := func(id, sockets int, turn shop.Millis) bool {
-			first, err := f.inventory.PublishFigures(f.ctx, board.NodeFigures{ID: id, Sockets: sockets}, turn)
+			first, err := f.inventory.Figures().PublishFigures(f.ctx, board.NodeFigures{ID: id, Sockets: sockets}, turn)
 			f.must(err)
 			return first
 		}
@@ -28,7 +28,7 @@ func TestNodeReplacesOnlyItsFigures(t *testing.T) {
 			t.Error("a point of the history was added by no node or by two nodes, want one")
 		}
 		readFigures := func() (all []int) {
-			stored, err := f.inventory.Figures(f.ctx)
+			stored, err := f.inventory.Figures().NodeFigures(f.ctx)
 			f.must(err)
 			for _, n := range stored {
 				all = append(all, n.ID, n.Sockets)
@@ -40,11 +40,12 @@ func TestNodeReplacesOnlyItsFigures(t *testing.T) {
 			t.Errorf("got the figures %v of two nodes, want 1, 2, 11 and 20", got)
 		}
 		for i := range board.Points + 2 {
-			f.must(f.inventory.AddPoint(f.ctx, board.Point{At: shop.Millis(i), Lags: []int64{int64(i)}}, []int{2}))
+			point := board.Point{At: shop.Millis(i), Lags: []int64{int64(i)}}
+			f.must(f.inventory.Figures().AddPoint(f.ctx, point, []int{2}))
 		}
-		all, err := f.inventory.Points(f.ctx, board.Points)
+		all, err := f.inventory.Figures().Points(f.ctx, board.Points)
 		f.must(err)
-		last, err := f.inventory.Points(f.ctx, 2)
+		last, err := f.inventory.Figures().Points(f.ctx, 2)
 		f.must(err)
 		if len(all) != board.Points || all[0].At != 2 || len(last) != 2 || last[1].At != board.Points+1 {
 			t.Errorf("got %d points from %+v on and the last two %+v, want all points from 2 on", len(all), all[0], last)
@@ -64,7 +65,7 @@ func TestNodeReplacesOnlyItsFigures(t *testing.T) {
 func TestOldestWaitingEntryIsReported(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		oldest := func() time.Duration {
-			figures, err := f.inventory.PartitionFigures(f.ctx)
+			figures, err := f.inventory.Figures().PartitionFigures(f.ctx)
 			f.must(err)
 			return time.Duration(figures[0].OldestMS) * time.Millisecond
 		}
@@ -103,7 +104,7 @@ func TestRejectedWritesAreDetected(t *testing.T) {
 	awaitRejects := func(want bool) {
 		t.Helper()
 		kit.Eventually(t, testTimeout, func() (bool, string) {
-			figures, err := f.inventory.PartitionFigures(f.ctx)
+			figures, err := f.inventory.Figures().PartitionFigures(f.ctx)
 			f.must(err)
 			return figures[0].Rejects == want && figures[1].Rejects == want, fmt.Sprintf("%+v", figures)
 		})
@@ -131,12 +132,12 @@ func TestProcessReplacesOnlyItsSaleFigures(t *testing.T) {
 		publish := func(by string, attempts int64) {
 			rejected := map[shop.Layer]map[shop.Code]int64{shop.LayerNode: {shop.SoldOut: attempts}}
 			figures := board.SaleFigures{Sale: sale, By: by, Attempts: attempts, Rejected: rejected}
-			f.must(f.inventory.PublishSaleFigures(f.ctx, []board.SaleFigures{figures}))
+			f.must(f.inventory.Figures().PublishSaleFigures(f.ctx, []board.SaleFigures{figures}))
 		}
 		publish("1", 5)
 		publish("2", 7)
 		publish("1", 6)
-		stored, err := f.inventory.SaleFigures(f.ctx, sale)
+		stored, err := f.inventory.Figures().SaleFigures(f.ctx, sale)
 		f.must(err)
 		var attempts, rejected int64
 		for _, one := range stored {
