@@ -124,7 +124,7 @@ func (l *spanList) Record(s *trace.Span) { l.spans = append(l.spans, s) }
 func TestPushesAreTraced(t *testing.T) {
 	t.Parallel()
 	spans := &spanList{}
-	tracer := &trace.Tracer{Ratio: 1, Recorder: spans}
+	tracer := &trace.Tracer{Ratio: 1, Record: spans.Record}
 	ref := tracer.Sample("socket", time.Now()).SpanRef
 	o := orderWithRev(7, 7301444480512000257, 1)
 	otherOrder := orderWithRev(8, 7301444480512000258, 1)

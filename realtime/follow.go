@@ -132,7 +132,7 @@ func (p *personalEvents) sequenceEnds(ctx context.Context) ([]shop.SequenceEnd, 
 	p.update((*sequences).beforeRead)
 	ctx, cancel := context.WithTimeout(ctx, p.options.ReadWithin)
 	defer cancel()
-	ends, err := p.options.Sequences.SequenceEnds(ctx)
+	ends, err := p.options.SequenceEnds(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read the latest message numbers: %w", err)
 	}

@@ -27,7 +27,8 @@ type Options struct {
 	Namespace  string
 	Partitions int
 	Orders     ChangedOrders // reads rows when messages may be lost
-	Sequences  Sequences     // latest message numbers
+	// SequenceEnds reads the latest message number of every partition.
+	SequenceEnds func(ctx context.Context) ([]shop.SequenceEnd, error)
 
 	// Blocked reports whether the user (0: anonymous) or the address is blocked; nil: no check. Call CloseBlocked after
 	// its result changes.

@@ -49,7 +49,7 @@ func startNodeOn(t *testing.T, f *feed, change ...func(o *Options)) *node {
 	n := &node{t: t, shop: &fakeShop{}, feed: f}
 	o := Options{
 		Shop: n.shop.calls(), Redis: openRedis(t, f.url), Namespace: f.namespace, Partitions: partitions,
-		Orders: f, Sequences: f,
+		Orders: f, SequenceEnds: f.SequenceEnds,
 		// tests of these limits set them
 		HelloWithin: testTimeout, WriteWithin: testTimeout, MessageWithin: testTimeout,
 		ProbeEvery: 10 * time.Millisecond,

@@ -10,11 +10,6 @@ import (
 	"stampede/app/shop"
 )
 
-// Sequences reads the latest message number of every partition.
-type Sequences interface {
-	SequenceEnds(ctx context.Context) ([]shop.SequenceEnd, error)
-}
-
 // Shop has the service functions that ops call. A *shop.Error is sent to the client unchanged; any other error becomes
 // Internal. All functions are safe for concurrent use.
 type Shop struct {

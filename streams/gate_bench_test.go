@@ -19,8 +19,8 @@ func BenchmarkGate(b *testing.B) {
 		tracer *trace.Tracer
 	}{
 		{"untraced", nil},
-		{"traced-0.01", &trace.Tracer{Ratio: 0.01, Recorder: discardSpans{}}},
-		{"traced-1", &trace.Tracer{Ratio: 1, Recorder: discardSpans{}}},
+		{"traced-0.01", &trace.Tracer{Ratio: 0.01, Record: discardSpans{}.Record}},
+		{"traced-1", &trace.Tracer{Ratio: 1, Record: discardSpans{}.Record}},
 	} {
 		b.Run(c.name, func(b *testing.B) { benchmarkGate(b, c.tracer) })
 	}

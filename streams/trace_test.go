@@ -26,7 +26,7 @@ func (r *spanRecorder) Record(s *trace.Span) {
 
 // traced returns the buy with a span.
 func traced(b shop.Buy, to *spanRecorder) shop.Buy {
-	b.Span = (&trace.Tracer{Ratio: 1, Recorder: to}).Sample("socket", time.Now())
+	b.Span = (&trace.Tracer{Ratio: 1, Record: to.Record}).Sample("socket", time.Now())
 	return b
 }
 

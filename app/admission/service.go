@@ -28,11 +28,6 @@ type PassResult struct {
 	Task  *Task       `json:"challenge,omitempty"`
 }
 
-// PassSettings reads the settings from the database while the shop runs.
-type PassSettings interface {
-	WorkBits(ctx context.Context) (int, error)
-}
-
 // PassService issues passes: from PassBefore before the opening until the end of a sale, after the task that the sale
 // requires.
 //
@@ -47,7 +42,8 @@ type PassService struct {
 	Clock     *shop.Clock
 	Passes    *Passes
 	Captcha   Captcha // nil: work replaces captchas
-	Settings  PassSettings
+	// WorkBits reads the difficulty of tasks from the database while the shop runs.
+	WorkBits func(ctx context.Context) (int, error)
 
 	bits          atomic.Int64 // the last difficulty that was read; 0: none was read yet
 	pressure      pressure
@@ -65,7 +61,7 @@ func (s *PassService) Run(ctx context.Context) error {
 
 // RunOnce reads the settings.
 func (s *PassService) RunOnce(ctx context.Context) error {
-	bits, err := s.Settings.WorkBits(ctx)
+	bits, err := s.WorkBits(ctx)
 	if err != nil {
 		return fmt.Errorf("read the task difficulty: %w", err)
 	}

@@ -64,7 +64,7 @@ func newPassWorld() (*passWorld, *PassService) {
 	w.sales[5], w.sales[6] = early, closed
 	return w, &PassService{
 		Catalogue: catalog.NewCatalogue(w, w, nil, time.UTC), Clock: shop.NewClock(), Passes: testPasses, Captcha: w,
-		Settings: w,
+		WorkBits: w.WorkBits,
 	}
 }
 

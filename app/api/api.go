@@ -17,12 +17,12 @@ import (
 	"stampede/app/backoffice"
 	"stampede/app/board"
 	"stampede/app/catalog"
-	"stampede/app/journal"
 	"stampede/app/limits"
 	"stampede/app/order"
 	"stampede/app/payment"
 	"stampede/app/privacy"
 	"stampede/app/shop"
+	"stampede/app/store"
 	"stampede/app/trace"
 )
 
@@ -68,7 +68,7 @@ type Options struct {
 	Users          *backoffice.UserService
 	Blocks         *backoffice.BlockService
 	Settings       *backoffice.SettingsService
-	Journal        *journal.Journal
+	Journal        store.Journal
 	Reconciliation *payment.DailyReconciliation
 	// Readiness runs the checklist of a sale.
 	Readiness func(ctx context.Context, sale shop.ID) (backoffice.Readiness, error)

@@ -134,7 +134,7 @@ func TestJournalEntryNamesActorAndRequest(t *testing.T) {
 // lastEntry returns the newest entry of the journal.
 func (w *world) lastEntry() journal.Entry {
 	w.t.Helper()
-	entries, _, err := (&journal.Journal{Store: w.db.Journal()}).ListJournal(w.ctx, journal.Query{Limit: 1})
+	entries, _, err := w.db.Journal().ListJournal(w.ctx, journal.Query{Limit: 1})
 	w.must(err)
 	if len(entries) == 0 {
 		return journal.Entry{}

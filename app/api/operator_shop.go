@@ -31,7 +31,7 @@ type operatorShopHandlers struct {
 	Now      func() shop.Millis
 	Settings *backoffice.SettingsService
 	Blocks   *backoffice.BlockService
-	Journal  *journal.Journal
+	Journal  store.Journal
 }
 
 func (h *operatorShopHandlers) routes(r fiber.Router) {

@@ -18,7 +18,6 @@ import (
 	"stampede/app/admission"
 	"stampede/app/backoffice"
 	"stampede/app/catalog"
-	"stampede/app/journal"
 	"stampede/app/markup"
 	"stampede/app/order"
 	"stampede/app/outbox"
@@ -197,9 +196,9 @@ func openWorld(t testing.TB, o *Options) *world {
 		PublishMarks: &order.PublishMarks{Store: db.Orders()},
 	}
 	w.payments = &payment.PaymentService{
-		Gateway: gateway{}, Stock: w.inventory.Stock(), Queue: w.inventory.Queue(), Trades: db.Payments(),
+		Gateway: gateway{}, Stock: w.inventory.Stock(), Waiting: w.inventory.Queue().Waiting, Trades: db.Payments(),
 		Refunds: db.Refunds(), Orders: db.Orders(),
-		Sales: db.Sales(), Effects: effects, Margin: time.Second,
+		Sale: db.Sales().Sale, Effects: effects, Margin: time.Second,
 	}
 	w.must((&recovery.Driver{
 		Partitions: 1, Store: db, Redis: w.inventory,
@@ -235,7 +234,8 @@ func openWorld(t testing.TB, o *Options) *world {
 	}
 	o.Pictures = backoffice.NewPictures(db)
 	o.Passes = &admission.PassService{
-		Catalogue: catalogue, Clock: w.clock, Passes: passes, Captcha: o.Accounts.Captchas, Settings: db.Settings(),
+		Catalogue: catalogue, Clock: w.clock, Passes: passes, Captcha: o.Accounts.Captchas,
+		WorkBits: db.Settings().WorkBits,
 	}
 	o.Buy = (&order.Checkout{
 		Catalogue: catalogue, Passes: passes, Gate: gate, SoldOut: order.NewSoldOutFlags(w.inventory.Stock()),
@@ -279,7 +279,7 @@ func openWorld(t testing.TB, o *Options) *world {
 	o.Users = &backoffice.UserService{Store: db, Data: o.Data}
 	o.Blocks = &backoffice.BlockService{Store: db, Time: w.clock.Now}
 	o.Settings = &backoffice.SettingsService{Store: db}
-	o.Journal = &journal.Journal{Store: db.Journal()}
+	o.Journal = db.Journal()
 	o.Reconciliation = &payment.DailyReconciliation{
 		Trades: db.Payments(), Orders: db.Orders(), Gateway: gateway{}, Zone: time.UTC,
 	}

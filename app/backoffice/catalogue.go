@@ -83,8 +83,8 @@ func checkFen(name string, fen, minFen int64) error {
 }
 
 // checkVersion rejects an edit of a record that does not exist or has another version. err is the error of the read.
-func checkVersion[T versioned](record string, id shop.ID, current T, seen int64, err error) error {
-	if err == nil && versionOf(current) != seen {
+func checkVersion[T any](record string, id shop.ID, current T, version, seen int64, err error) error {
+	if err == nil && version != seen {
 		return journal.Changed("the "+record, current)
 	}
 	return notFound(record, id, err)

@@ -84,7 +84,7 @@ func (d *CatalogueService) EditCategory(
 	return store.RunOperationFor[store.CategoryRecord](ctx, d.Store, actor,
 		func(tx *store.Store) (journal.Operation, error) {
 			before, err := tx.Catalogue().LockCategory(ctx, id)
-			if err = checkVersion("category", id, before, edit.Version, err); err != nil {
+			if err = checkVersion("category", id, before, before.Version, edit.Version, err); err != nil {
 				return journal.Operation{}, err
 			}
 			after := before

@@ -94,9 +94,10 @@ func (d *CatalogueService) importTable(
 }
 
 // lineReader turns the lines of a table into records.
-type lineReader[T versioned] struct {
+type lineReader[T any] struct {
 	kind     string
 	existing map[shop.ID]T // the records to which lines refer by id
+	version  func(record T) int64
 	// newRecord starts the record of a line without an id; false: an error was recorded.
 	newRecord func(line *tableLine) (T, bool)
 	fill      func(line *tableLine, record *T)              // sets fields, records errors in the table
@@ -153,6 +154,7 @@ func (d *CatalogueService) importProducts(ctx context.Context, tx *store.Store, 
 	}
 	lines := &lineReader[store.ProductRecord]{
 		kind: "product", existing: existing, same: sameProduct,
+		version:   func(p store.ProductRecord) int64 { return p.Version },
 		newRecord: func(*tableLine) (store.ProductRecord, bool) { return newProductRecord(), true },
 		fill:      func(line *tableLine, p *store.ProductRecord) { d.fillProduct(t, line, p, categories) },
 		check: func(line *tableLine, _, p *store.ProductRecord) error {
@@ -211,22 +213,6 @@ func checkAllImages(
 	return keepDescribedImages(ctx, tx, drafts...)
 }
 
-// versioned is a record that operators edit, with an optimistic version.
-type versioned interface {
-	store.ProductRecord | store.SaleRecord | store.CategoryRecord
-}
-
-func versionOf[T versioned](record T) int64 {
-	switch r := any(record).(type) {
-	case store.ProductRecord:
-		return r.Version
-	case store.SaleRecord:
-		return r.Version
-	default:
-		return r.(store.CategoryRecord).Version
-	}
-}
-
 // existingRecord returns the record to which a line refers by id. If the line has a version, it must be the current
 // one.
 func (l *lineReader[T]) existingRecord(t *table, line *tableLine, seen map[shop.ID]bool) (found T, ok bool) {
@@ -241,8 +227,8 @@ func (l *lineReader[T]) existingRecord(t *table, line *tableLine, seen map[shop.
 		t.addProblem(line, "id", "there is no "+l.kind+" "+id.String())
 	case seen[id]:
 		t.addProblem(line, "id", "is also in another line")
-	case line.has("version") && line.cells["version"] != number(versionOf(found)):
-		t.addProblem(line, "version", "is outdated: the current version is "+number(versionOf(found)))
+	case line.has("version") && line.cells["version"] != number(l.version(found)):
+		t.addProblem(line, "version", "is outdated: the current version is "+number(l.version(found)))
 	default:
 		seen[id] = true
 		return found, true

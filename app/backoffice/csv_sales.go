@@ -109,6 +109,7 @@ func (d *CatalogueService) importSales(
 	}
 	lines := &lineReader[store.SaleRecord]{
 		kind: "sale", existing: o.sales, check: d.checkLine,
+		version:   func(s store.SaleRecord) int64 { return s.Version },
 		newRecord: func(line *tableLine) (store.SaleRecord, bool) { return d.newSaleOf(t, line, o) },
 		fill:      func(line *tableLine, s *store.SaleRecord) { d.fillSale(t, line, s) },
 		same:      func(before, after *store.SaleRecord) bool { return len(differences(before, after)) == 0 },

@@ -134,7 +134,7 @@ func (d *CatalogueService) EditProduct(
 	return store.RunOperationFor[SavedProduct](ctx, d.Store, actor,
 		func(tx *store.Store) (journal.Operation, error) {
 			before, err := tx.Catalogue().LockProduct(ctx, id)
-			if err = checkVersion("product", id, before, edit.Version, err); err != nil {
+			if err = checkVersion("product", id, before, before.Version, edit.Version, err); err != nil {
 				return journal.Operation{}, err
 			}
 			after := before
@@ -199,7 +199,7 @@ func (d *CatalogueService) SetProductImages(
 	return store.RunOperationFor[store.ProductRecord](ctx, d.Store, actor,
 		func(tx *store.Store) (journal.Operation, error) {
 			before, err := tx.Catalogue().LockProduct(ctx, id)
-			if err = checkVersion("product", id, before, version, err); err != nil {
+			if err = checkVersion("product", id, before, before.Version, version, err); err != nil {
 				return journal.Operation{}, err
 			}
 			err = checkImages(ctx, tx, images)

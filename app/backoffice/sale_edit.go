@@ -23,7 +23,7 @@ func (d *CatalogueService) EditSale(
 	edited, err := store.RunOperationFor[store.SaleRecord](ctx, d.Store, actor,
 		func(tx *store.Store) (journal.Operation, error) {
 			before, err := d.lockedSale(ctx, tx, id)
-			if err = checkVersion("sale", id, before, edit.Version, err); err != nil {
+			if err = checkVersion("sale", id, before, before.Version, edit.Version, err); err != nil {
 				return journal.Operation{}, err
 			}
 			after := before

@@ -159,7 +159,9 @@ func TestFinisherSendsEmailsAndFinishesOrders(t *testing.T) {
 	queue := &mailQueue{Trace: w.redis.Trace}
 	f := &FinisherJob{
 		Store: w.Store, RedisTime: w.redis.Now, Effects: service.Effects, Queue: queue,
-		Mail: &outbox.OrderMail{Users: w.Accounts(), Mailer: mailer, Now: func() shop.Millis { return w.redis.At }},
+		Mail: &outbox.OrderMail{
+			UserByID: w.Accounts().UserByID, Mailer: mailer, Now: func() shop.Millis { return w.redis.At },
+		},
 	}
 	repeated := []string{"reread", "RescheduleEmails", "confirm"}
 	written := []string{"ClaimShipped", "MarkEmailSent"}

@@ -209,7 +209,6 @@ func TestCounterAllocatesNothing(t *testing.T) {
 // fakeBoard is a store with at most one node.
 type fakeBoard struct {
 	FigureStore
-	Stock
 	unreachable   bool
 	rejectsWrites bool // accepts reads and rejects writes
 	reports       []NodeFigures
@@ -269,7 +268,7 @@ func TestBoardShowsOwnFiguresWithoutRedis(t *testing.T) {
 	feed := &Feed{
 		Figures: store, Audience: viewers,
 		Reader: &Reader{
-			Figures: store, Stock: store, Catalogue: catalog.NewCatalogue(noSlots{}, noSlots{}, nil, time.UTC),
+			Figures: store, Catalogue: catalog.NewCatalogue(noSlots{}, noSlots{}, nil, time.UTC),
 			Now: func() shop.Millis { return now },
 		},
 		Sample: func() (NodeFigures, PaymentFigures, Flow) {

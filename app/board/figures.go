@@ -23,8 +23,3 @@ type FigureStore interface {
 	PartitionFigures(ctx context.Context) ([]PartitionFigures, error)
 	PublishSaleFigures(ctx context.Context, all []SaleFigures) error
 }
-
-// Stock reads the numbers of sales, see streams.Stock.
-type Stock interface {
-	Counters(ctx context.Context, sales []shop.SaleRef) ([]shop.Counters, error)
-}

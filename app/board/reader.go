@@ -15,8 +15,8 @@ import (
 // for concurrent use.
 type Reader struct {
 	Figures   FigureStore
-	Stock     Stock
-	Catalogue *catalog.Catalogue // nil: a board without sales
+	Counters  func(ctx context.Context, sales []shop.SaleRef) ([]shop.Counters, error) // of Redis
+	Catalogue *catalog.Catalogue                                                       // nil: a board without sales
 	Now       func() shop.Millis
 
 	mu               sync.Mutex
@@ -198,7 +198,7 @@ func (r *Reader) sales(ctx context.Context, now shop.Millis) ([]Sale, error) {
 	if len(sales) == 0 {
 		return []Sale{}, nil
 	}
-	counters, err := r.Stock.Counters(ctx, shop.RefsOf(sales))
+	counters, err := r.Counters(ctx, shop.RefsOf(sales))
 	if err != nil && shop.UnreachableIn(err) == nil {
 		return nil, err
 	}

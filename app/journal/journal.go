@@ -64,8 +64,11 @@ type Head struct {
 
 func (h Head) String() string { return strconv.FormatInt(h.Seq, 10) + ":" + h.Hash }
 
-// ParseHead parses the result of String.
+// ParseHead parses the result of String. "" is the head of an empty journal.
 func ParseHead(text string) (Head, error) {
+	if text == "" {
+		return Head{}, nil
+	}
 	number, hash, _ := strings.Cut(text, ":")
 	seq, err := strconv.ParseInt(number, 10, 64)
 	if raw, hashErr := hex.DecodeString(hash); err != nil || hashErr != nil || seq < 1 || len(raw) != sha256.Size {
@@ -96,40 +99,16 @@ type Report struct {
 // journalPage is the number of rows per read.
 const journalPage = 500
 
-// Journal reads and verifies the journal. store.Store.RunOperation writes the rows.
-type Journal struct {
-	Store Store
-}
-
-// ListJournal returns rows, newest first; more reports whether older rows exist.
-func (j *Journal) ListJournal(ctx context.Context, q Query) (page []Entry, more bool, err error) {
-	limit := q.Limit
-	q.Limit++
-	page, err = j.Store.JournalPage(ctx, q)
-	return shop.FirstOf("the journal", page, limit, err)
-}
-
-// VerifyJournal reads the whole journal and reports the first invalid row. The journal must also contain the given head
-// from an earlier report ("": no head).
-func (j *Journal) VerifyJournal(ctx context.Context, headText string) (Report, error) {
-	var givenHead Head
-	if headText != "" {
-		var err error
-		if givenHead, err = ParseHead(headText); err != nil {
-			return Report{}, err
-		}
-	}
-	// Read the head first. Operations continue during the verification, so there may be newer rows than the head. The
-	// row of the head must exist.
-	head, err := j.Store.JournalHead(ctx)
-	if err != nil {
-		return Report{}, shop.Unavailable("the journal", err)
-	}
-	w := journalWalk{required: []Head{head, givenHead}}
+// Verify reads the whole journal and reports its first invalid row. The journal must contain the heads. read returns at
+// most limit rows in their order, from the row seq on.
+func Verify(
+	ctx context.Context, read func(ctx context.Context, seq int64, limit int) ([]Entry, error), heads ...Head,
+) (Report, error) {
+	w := journalWalk{required: heads}
 	for {
-		rows, err := j.Store.JournalFrom(ctx, w.last.Seq+1, journalPage)
+		rows, err := read(ctx, w.last.Seq+1, journalPage)
 		if err != nil {
-			return Report{}, shop.Unavailable("the journal", err)
+			return Report{}, err
 		}
 		for i := range rows {
 			if problem := w.step(&rows[i]); problem != "" {

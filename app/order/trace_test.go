@@ -103,7 +103,7 @@ func TestBuysAreTraced(t *testing.T) {
 			t.Parallel()
 			spans := &spanRecorder{}
 			req := BuyRequest{Sale: 7, Qty: 1, Key: "key-0001", Address: &shop.Address{Name: "Ada", Phone: "5551234", Text: "Home"}}
-			req.Span = (&trace.Tracer{Ratio: 1, Recorder: spans}).Sample("socket", time.Now())
+			req.Span = (&trace.Tracer{Ratio: 1, Record: spans.Record}).Sample("socket", time.Now())
 			replies := 0
 			tracedCheckout(t, &c.gate).BuyAsync(t.Context(), 5, req, func(Receipt, error) {
 				replies++
@@ -134,8 +134,8 @@ func TestUntracedBuysAllocateNoMoreThanWithoutTracer(t *testing.T) {
 		})
 	}
 	none, off, on := buying(nil), buying(
-		&trace.Tracer{Ratio: 0, Recorder: &spanRecorder{}},
-	), buying(&trace.Tracer{Ratio: 1, Recorder: &spanRecorder{}})
+		&trace.Tracer{Ratio: 0, Record: (&spanRecorder{}).Record},
+	), buying(&trace.Tracer{Ratio: 1, Record: (&spanRecorder{}).Record})
 	if none != untracedAllocations || off != none || on <= none {
 		t.Errorf("got allocations: %v without a tracer, %v untraced, %v traced; want %d, %d and more", none, off, on, untracedAllocations,
 			untracedAllocations)
@@ -180,7 +180,7 @@ func TestFulfilmentIsTraced(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			spans := &spanRecorder{}
-			tracer := &trace.Tracer{Ratio: 1, Recorder: spans}
+			tracer := &trace.Tracer{Ratio: 1, Record: spans.Record}
 			bought := tracer.Sample("socket", time.Now())
 			tr := &fakes.Trace{}
 			store := &faultyStore{Trace: tr, transient: c.fault}

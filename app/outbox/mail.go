@@ -27,12 +27,10 @@ const OrderMailMaxAge = 7 * 24 * time.Hour
 // OrderMail sends e-mails about paid, refunded and shipped orders to buyers with an e-mail address. Payments and
 // refunds come from the back office's stream, through a separate consumer group; shipments come from the Finisher.
 type OrderMail struct {
-	Users interface {
-		// UserByID reads an account in any state. ErrNoRow: a guest or an unknown id.
-		UserByID(ctx context.Context, id shop.ID) (shop.User, error)
-	}
-	Mailer Mailer
-	Now    func() shop.Millis
+	// UserByID reads an account in any state. ErrNoRow: a guest or an unknown id.
+	UserByID func(ctx context.Context, id shop.ID) (shop.User, error)
+	Mailer   Mailer
+	Now      func() shop.Millis
 }
 
 // Deliver enqueues the e-mail about one posting, if the buyer has an e-mail address. Deliver is idempotent: order and
@@ -62,7 +60,7 @@ func (m *OrderMail) Shipped(ctx context.Context, o *shop.Order, shipped shop.Mil
 
 // enqueue enqueues an e-mail, unless the buyer has no verified e-mail address.
 func (m *OrderMail) enqueue(ctx context.Context, buyer shop.ID, kind EmailKind, about string, facts OrderFacts) error {
-	user, err := m.Users.UserByID(ctx, buyer)
+	user, err := m.UserByID(ctx, buyer)
 	switch {
 	case errors.Is(err, shop.ErrNoRow):
 		return nil

@@ -42,7 +42,7 @@ func TestOrderMailsGoToVerifiedAddresses(t *testing.T) {
 		2: {ID: 2, Email: "bob@mail.example", Lang: "en", State: shop.UserPending},
 		3: {ID: 3, State: shop.UserDeleted},
 	}}
-	m := &OrderMail{Users: r, Mailer: r, Now: func() shop.Millis { return now }}
+	m := &OrderMail{UserByID: r.UserByID, Mailer: r, Now: func() shop.Millis { return now }}
 	messageFor := func(user shop.ID, state shop.OrderState, ago time.Duration) Message {
 		return Message{
 			Order: 70 + user, State: state, User: user, At: now.Add(-ago), ProductName: "Lamp", Qty: 2, AmountFen: 9800,

@@ -19,7 +19,7 @@ import (
 // and PayReconciler repeats resolve.
 func (c *PaymentService) resolve(ctx context.Context, o shop.Order) error {
 	// The epoch is read before the hold: if a recovery changes the epoch in between, ReviveLate fails.
-	sale, err := c.Sales.Sale(ctx, o.Sale)
+	sale, err := c.Sale(ctx, o.Sale)
 	if err != nil {
 		return fmt.Errorf("read sale %s: %w", o.Sale, err)
 	}

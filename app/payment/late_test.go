@@ -29,7 +29,6 @@ type stores interface {
 	Trades
 	Refunds
 	Orders
-	Sales
 	order.Store
 }
 
@@ -196,7 +195,7 @@ func TestLateMoneyRevivesOrRefundsOrder(t *testing.T) {
 			}}
 			c.change(w)
 			payments := &PaymentService{
-				Stock: lateInventory{&fakes.Redis{Trace: tr, At: now}, w}, Trades: w, Refunds: w, Orders: w, Sales: w,
+				Stock: lateInventory{&fakes.Redis{Trace: tr, At: now}, w}, Trades: w, Refunds: w, Orders: w, Sale: w.Sale,
 				Effects: effectsOf(
 					lateInventory{&fakes.Redis{Trace: tr, At: now}, w}, w, &fakes.Notifier{Trace: tr}),
 			}

@@ -43,10 +43,8 @@ const (
 // Trades that can still be paid come first, then the trades with the earliest due time.
 type PayReconciler struct {
 	Payments *PaymentService
-	// Pace limits the rate of queries; each query waits for it. nil: no limit.
-	Pace interface {
-		Wait(ctx context.Context) error
-	}
+	// Pace limits the rate of queries: each query waits until it returns. nil: no limit.
+	Pace func(ctx context.Context) error
 	// MaxQueries is the maximum number of running queries; 0: maxQueries. The pace must allow that many queries within
 	// ten seconds.
 	MaxQueries int
@@ -240,7 +238,7 @@ func (r *PayReconciler) wait(ctx context.Context) error {
 	if r.Pace == nil {
 		return ctx.Err()
 	}
-	return r.Pace.Wait(ctx)
+	return r.Pace(ctx)
 }
 
 // isUnpaid reports whether the trade may still change: nothing has been paid for the order yet.

@@ -184,9 +184,9 @@ func (b *openTrades) runReconcilers(t *testing.T, nodes, perSecond int, during f
 	var running sync.WaitGroup
 	for n := range nodes {
 		payments := &PaymentService{Gateway: b, Stock: b, Trades: b, Orders: b}
-		r := &PayReconciler{Payments: payments, Pace: &pacer{
+		r := &PayReconciler{Payments: payments, Pace: (&pacer{
 			pause: time.Second / time.Duration(perSecond), onCall: func() { b.mu.Lock(); b.byNode[n]++; b.mu.Unlock() },
-		}}
+		}).wait}
 		running.Go(func() { _ = r.Run(ctx) })
 	}
 	during()
@@ -215,7 +215,7 @@ type pacer struct {
 	onCall func()
 }
 
-func (p *pacer) Wait(ctx context.Context) error {
+func (p *pacer) wait(ctx context.Context) error {
 	p.mu.Lock()
 	at := p.next
 	if now := time.Now(); at.Before(now) {

@@ -16,11 +16,12 @@ import (
 type PaymentService struct {
 	Gateway Gateway // nil: the shop takes no payments
 	Stock   Stock
-	Queue   Queue
+	// Waiting lists the buyer's reservations that have no row yet.
+	Waiting func(ctx context.Context, user shop.ID) ([]shop.Reservation, error)
 	Trades  Trades
 	Refunds Refunds
 	Orders  Orders
-	Sales   Sales
+	Sale    func(ctx context.Context, id shop.ID) (shop.Sale, error)
 	Effects *order.Effects
 	// Margin is the time between the end of payments at the gateway and the deadline of the order, see shop.PayMargin.
 	Margin time.Duration
@@ -120,7 +121,7 @@ func (c *PaymentService) checkPayable(o shop.Order, now shop.Millis) error {
 
 // noRow distinguishes a reservation, which gets its row soon, from a missing order or another user's order.
 func (c *PaymentService) noRow(ctx context.Context, user, order shop.ID) error {
-	waiting, err := c.Queue.Waiting(ctx, user)
+	waiting, err := c.Waiting(ctx, user)
 	for _, r := range waiting {
 		if r.Order == order {
 			return shop.FailBusy("the order is still being written; try again", shop.BusyRetry)

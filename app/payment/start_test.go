@@ -118,7 +118,7 @@ func newTestPayments() (*PaymentService, *fixedGateway, *tradeStore, *fakes.Redi
 	gateway := &fixedGateway{Trace: tr}
 	orders := &fakes.DueStore{Trace: tr}
 	return &PaymentService{
-		Gateway: gateway, Stock: inventory, Queue: inventory, Trades: trades, Orders: trades,
+		Gateway: gateway, Stock: inventory, Waiting: inventory.Waiting, Trades: trades, Orders: trades,
 		Effects: effectsOf(inventory, orders, &fakes.Notifier{Trace: tr}), Margin: shop.PayMargin(payWindow),
 	}, gateway, trades, inventory
 }

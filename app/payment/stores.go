@@ -33,11 +33,6 @@ type Stock interface {
 	Hold(ctx context.Context, h shop.HoldRequest) (shop.Verdict, error)
 }
 
-// Queue has the reservations that wait for their rows, see streams.Queue.
-type Queue interface {
-	Waiting(ctx context.Context, user shop.ID) ([]shop.Reservation, error)
-}
-
 // Trades keeps trades and received payments, see store.Payments. Errors wrap ErrTransient, ErrPermanent, ErrStaleEpoch
 // or ErrNoRow.
 type Trades interface {
@@ -71,9 +66,4 @@ type Orders interface {
 	Order(ctx context.Context, id shop.ID) (shop.Order, error)
 	OrdersByID(ctx context.Context, ids []shop.ID) ([]shop.Order, error)
 	ClaimHold(ctx context.Context, order shop.ID, in shop.OrderState) (shop.Order, error)
-}
-
-// Sales reads sales, see store.Sales.
-type Sales interface {
-	Sale(ctx context.Context, id shop.ID) (shop.Sale, error)
 }

@@ -16,7 +16,6 @@ import (
 	"stampede/app/board"
 	"stampede/app/catalog"
 	"stampede/app/demo"
-	"stampede/app/journal"
 	"stampede/app/limits"
 	"stampede/app/order"
 	"stampede/app/payment"
@@ -110,7 +109,6 @@ func (s *Server) compose(stores *stores, lease *store.NodeLease) (*parts, error)
 	p.gateway = hookGateway(gateway)
 
 	p.auth = auth{s.issuer, s.blocks}
-	p.services.journal = &journal.Journal{Store: stores.db.Journal()}
 	windows := limits.NewWindows(stores.client, c.Window)
 	p.limits = limits.NewLimiter(c.classes(), windows)
 	counter(registry, "stampede_http_counted_alone_total",
@@ -198,7 +196,7 @@ func (s *Server) compose(stores *stores, lease *store.NodeLease) (*parts, error)
 	}
 	p.passService = &admission.PassService{
 		Catalogue: p.catalogue, Clock: p.clock, Passes: passes, Captcha: p.accounts.Captchas,
-		Settings: stores.db.Settings(),
+		WorkBits: stores.db.Settings().WorkBits,
 	}
 	p.services.checkout = &order.Checkout{
 		Catalogue: p.catalogue, Passes: passes, Gate: p.checkoutGate(), SoldOut: p.soldOut, Warmer: p.warmer,
@@ -226,8 +224,8 @@ func (p *parts) composeHub(c *Config, registry *prometheus.Registry) {
 			OrdersOf:      s.orders.OrdersOf,
 		},
 		Redis: p.stores.client, Namespace: p.stores.namespace(), Partitions: c.Partitions,
-		Orders:    p.stores.db.Changes(),
-		Sequences: p.inventory.Sequences(), CurrentBanner: p.switches.CurrentBanner, Metrics: registry,
+		Orders:       p.stores.db.Changes(),
+		SequenceEnds: p.inventory.Sequences().SequenceEnds, CurrentBanner: p.switches.CurrentBanner, Metrics: registry,
 		MaxClients: c.MaxConns,
 		MaxPerUser: c.UserConns, OpsPerSecond: float64(c.OpsRate), OpsBurst: c.OpsBurst, Blocked: p.auth.blocked,
 		AdmitBuy: p.buyLimiter().Admit, Admit: p.limits.Take, FirstPublished: p.firstPublished, Tracer: p.tracer,

@@ -34,7 +34,7 @@ func (p *parts) composeMails(c *Config, registry *prometheus.Registry) error {
 	s, m := p.stores, &p.mails
 	m.stream, m.folder, m.disconnect = streams.NewMailStream(s.client), folder, disconnect
 	m.delivery = streams.NewMailDeliverer(s.client, s.blocking, nodeName(p.lease), deliver)
-	m.orderMail = &outbox.OrderMail{Users: s.db.Accounts(), Mailer: m.stream, Now: p.clock.Now}
+	m.orderMail = &outbox.OrderMail{UserByID: s.db.Accounts().UserByID, Mailer: m.stream, Now: p.clock.Now}
 	m.orders = streams.NewPaidDeliverer(s.client, s.blocking, streams.OrderMailGroup, nodeName(p.lease),
 		m.orderMail.Deliver)
 	exportDeliveries(registry, m.delivery, "stampede_mails_total",

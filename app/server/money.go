@@ -31,9 +31,9 @@ type money struct {
 // composeMoney connects the payment flow. The expirer leaves orders with an opened payment to the trade closer.
 func (p *parts) composeMoney(c *Config, registry *prometheus.Registry) {
 	payments := &payment.PaymentService{
-		Gateway: p.gateway, Stock: p.inventory.Stock(), Queue: p.inventory.Queue(), Trades: p.stores.db.Payments(),
+		Gateway: p.gateway, Stock: p.inventory.Stock(), Waiting: p.inventory.Queue().Waiting, Trades: p.stores.db.Payments(),
 		Refunds: p.stores.db.Refunds(),
-		Orders:  p.stores.db.Orders(), Sales: p.stores.db.Sales(), Effects: p.effects,
+		Orders:  p.stores.db.Orders(), Sale: p.stores.db.Sales().Sale, Effects: p.effects,
 		Margin:  shop.PayMargin(c.PayWindow),
 		MayCall: func(user shop.ID) error { return p.limits.Take(limits.QR, user, netip.Addr{}) },
 	}
@@ -77,7 +77,7 @@ const fullQueryRate = 25
 // newPayReconciler returns the job that queries the gateway about open payments, at most perSecond times a second.
 func newPayReconciler(payments *payment.PaymentService, perSecond int) *payment.PayReconciler {
 	reconciler := &payment.PayReconciler{
-		Payments: payments, Pace: rate.NewLimiter(rate.Limit(perSecond), max(1, perSecond/10)),
+		Payments: payments, Pace: rate.NewLimiter(rate.Limit(perSecond), max(1, perSecond/10)).Wait,
 	}
 	if perSecond < fullQueryRate {
 		reconciler.MaxQueries = max(1, perSecond*5)

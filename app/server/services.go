@@ -14,7 +14,6 @@ import (
 	"stampede/app/backoffice"
 	"stampede/app/board"
 	"stampede/app/catalog"
-	"stampede/app/journal"
 	"stampede/app/limits"
 	"stampede/app/order"
 	"stampede/app/payment"
@@ -38,7 +37,6 @@ type services struct {
 	search         *backoffice.SearchService
 	reports        *backoffice.ReportService
 	failedJobs     *backoffice.FailedJobs
-	journal        *journal.Journal
 	sales          *backoffice.SaleService
 	blocks         *backoffice.BlockService
 	switches       *backoffice.SettingsService
@@ -59,7 +57,7 @@ func (p *parts) handler(c *Config, closing <-chan struct{}, registry *prometheus
 
 		Refunds: s.refunds, Shipping: s.shipping, Catalogue: service, Sales: s.sales, Search: s.search,
 		Reports:    s.reports,
-		FailedJobs: s.failedJobs, Users: s.users, Blocks: s.blocks, Settings: s.switches, Journal: s.journal,
+		FailedJobs: s.failedJobs, Users: s.users, Blocks: s.blocks, Settings: s.switches, Journal: p.stores.db.Journal(),
 		Reconciliation: s.reconciliation,
 		Readiness:      checklist(service, p.stores, p.inventory, p.gateway, c).Readiness,
 

@@ -34,7 +34,7 @@ func (p *parts) composeTraces(c *Config, version string, registry *prometheus.Re
 	if err != nil {
 		return err
 	}
-	p.traces, p.tracer.Recorder = traces, traces
+	p.traces, p.tracer.Record = traces, traces.Record
 	return nil
 }
 

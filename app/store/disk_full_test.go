@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"stampede/app/backoffice"
-	"stampede/app/journal"
 	"stampede/app/shop"
 	"stampede/app/store"
 	"stampede/app/test/kit"
@@ -49,7 +48,7 @@ func TestFullDiskStoresNothing(t *testing.T) {
 	if err != nil || again != shown || countJournal(t, s) != 2 {
 		t.Errorf("after space was freed: got %+v, and again %+v (%v)", shown, again, err)
 	}
-	if report, err := (&journal.Journal{Store: s.Journal()}).VerifyJournal(ctx, ""); err != nil || !report.OK {
+	if report, err := s.Journal().VerifyJournal(ctx, ""); err != nil || !report.OK {
 		t.Errorf("VerifyJournal: got %+v (%v), want OK", report, err)
 	}
 }

@@ -220,18 +220,35 @@ func (r *journalRow) entry() journal.Entry {
 	}
 }
 
-// JournalPage reads rows of the journal, the newest first.
-func (s Journal) JournalPage(ctx context.Context, q journal.Query) ([]journal.Entry, error) {
+// ListJournal returns rows, the newest first; more reports whether older rows exist.
+func (s Journal) ListJournal(ctx context.Context, q journal.Query) (page []journal.Entry, more bool, err error) {
 	var rows []journalRow
-	sel := s.db.NewSelect().Model(&rows).Order("seq DESC").Limit(int64(q.Limit))
+	sel := s.db.NewSelect().Model(&rows).Order("seq DESC").Limit(int64(q.Limit) + 1)
 	sel = whereSet(whereSet(sel, "seq < ?", max(q.Before, 0)), "object = ?", q.Object)
 	if id, err := shop.ParseID(q.Actor); err == nil {
 		sel = sel.Where("actor_id = ?", id)
 	} else {
 		sel = whereSet(sel, "actor_name = ?", q.Actor)
 	}
-	err := whereSet(whereSet(sel, "kind = ?", q.Kind), "at >= ?", max(q.Since, 0)).Scan(ctx)
-	return convert(rows, (*journalRow).entry), wrap("read the journal", err)
+	err = whereSet(whereSet(sel, "kind = ?", q.Kind), "at >= ?", max(q.Since, 0)).Scan(ctx)
+	return shop.FirstOf("the journal", convert(rows, (*journalRow).entry), q.Limit, wrap("read the journal", err))
+}
+
+// VerifyJournal reads the whole journal and reports the first invalid row. The journal must also contain the given head
+// from an earlier report ("": no head).
+func (s Journal) VerifyJournal(ctx context.Context, givenHead string) (journal.Report, error) {
+	given, err := journal.ParseHead(givenHead)
+	if err != nil {
+		return journal.Report{}, err
+	}
+	// Read the head first. Operations continue during the verification, so there may be newer rows than the head. The
+	// row of the head must exist.
+	head, err := s.JournalHead(ctx)
+	if err != nil {
+		return journal.Report{}, shop.Unavailable("the journal", err)
+	}
+	report, err := journal.Verify(ctx, s.JournalFrom, head, given)
+	return report, shop.Unavailable("the journal", err)
 }
 
 // JournalFrom reads rows in the order in which they were written, starting at seq.

@@ -60,7 +60,7 @@ func TestOperationRunsOncePerKey(t *testing.T) {
 				blockUser(ctx, "45", &ran))), &shop.Error{Code: shop.BadRequest})
 		listed, err := s.Blocks().Blocks(ctx, 0)
 		must(t, err)
-		rows, err := s.Journal().JournalPage(ctx, journal.Query{Limit: 10})
+		rows, _, err := s.Journal().ListJournal(ctx, journal.Query{Limit: 10})
 		must(t, err)
 		if len(listed) != 2 || len(rows) != 2 || rows[0].Seq != 2 || rows[1].Note != "转售 <b>" || rows[1].ActorName != "阿达" {
 			t.Errorf("got %d blocks and the journal %+v, want two of each", len(listed), rows)
@@ -148,7 +148,10 @@ func TestActorNoteIsTheDefaultNote(t *testing.T) {
 			must(t, errOf(s.RunOperation(ctx, actor, func(*store.Store) (journal.Operation, error) {
 				return journal.Operation{Kind: "x", Note: c.own}, nil
 			})))
-			rows := val(s.Journal().JournalPage(ctx, journal.Query{Limit: 1}))(t)
+			rows, _, err := s.Journal().ListJournal(ctx, journal.Query{Limit: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
 			if rows[0].Note != c.want {
 				t.Errorf("case %+v: got the note %q", c, rows[0].Note)
 			}
@@ -202,7 +205,7 @@ func TestConcurrentOperationsKeepTheHashChain(t *testing.T) {
 			{journal.Query{Limit: 100, Kind: "block.remove"}, 0},
 			{journal.Query{Limit: 100, Since: closes * 2}, 0},
 		} {
-			rows, err := s.Journal().JournalPage(ctx, q.query)
+			rows, _, err := s.Journal().ListJournal(ctx, q.query)
 			if err != nil || len(rows) != q.rows {
 				t.Errorf("query %+v: got %d rows (%v), want %d", q.query, len(rows), err, q.rows)
 			}
@@ -213,7 +216,7 @@ func TestConcurrentOperationsKeepTheHashChain(t *testing.T) {
 // wantJournal verifies the hash chain in the database.
 func wantJournal(t *testing.T, s *store.Store, rows int64) {
 	t.Helper()
-	report, err := (&journal.Journal{Store: s.Journal()}).VerifyJournal(kit.Context(t), "")
+	report, err := s.Journal().VerifyJournal(kit.Context(t), "")
 	if err != nil || !report.OK || report.Rows != rows {
 		t.Errorf("journal: %+v, %v; want a valid hash chain of %d rows", report, err, rows)
 	}

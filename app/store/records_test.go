@@ -143,7 +143,7 @@ func TestProductChangesAreVersionedAndJournalled(t *testing.T) {
 		if n := countJournal(t, s); n != 6 {
 			t.Errorf("got %d journal rows, want 6", n)
 		}
-		report, err := (&journal.Journal{Store: s.Journal()}).VerifyJournal(ctx, "")
+		report, err := s.Journal().VerifyJournal(ctx, "")
 		if err != nil || !report.OK {
 			t.Errorf("VerifyJournal: got %+v (%v), want OK", report, err)
 		}

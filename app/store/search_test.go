@@ -197,8 +197,8 @@ func TestSearchForTextOutsideASCIIFindsNothing(t *testing.T) {
 			}
 			for _, q := range []journal.Query{{Object: text}, {Actor: text}, {Kind: text}} {
 				q.Limit = 1
-				if rows, err := h.JournalPage(h.ctx, q); err != nil || len(rows) > 0 {
-					t.Errorf("JournalPage of %+v: got %v (%v), want no row", q, rows, err)
+				if rows, _, err := h.ListJournal(h.ctx, q); err != nil || len(rows) > 0 {
+					t.Errorf("ListJournal of %+v: got %v (%v), want no row", q, rows, err)
 				}
 			}
 			_, _, productsErr := h.ProductRecords(h.ctx, store.ProductsQuery{Text: text, Page: 1, Size: 1})

@@ -19,13 +19,9 @@ import (
 // Between processes, the reference of a span (SpanRef) is in a field of the stream entry, and with the change in the
 // message to the nodes.
 type Tracer struct {
-	Ratio    float64 // part of the buys to sample, 0 to 1
-	Recorder SpanRecorder
-}
-
-// SpanRecorder receives ended spans. It must neither block nor fail: spans that it cannot accept are lost.
-type SpanRecorder interface {
-	Record(s *Span)
+	Ratio float64 // part of the buys to sample, 0 to 1
+	// Record receives ended spans. It must neither block nor fail: spans that it cannot accept are lost.
+	Record func(s *Span)
 }
 
 // SpanRef is a reference to a span: its trace and its id.
@@ -150,7 +146,7 @@ func (s *Span) FinishAt(end time.Time, err error) {
 	if s.Begin.After(end) {
 		s.Begin = end
 	}
-	s.tracer.Recorder.Record(s)
+	s.tracer.Record(s)
 }
 
 // codeOf returns the code of a shop error, "internal" for any other one.

@@ -22,7 +22,7 @@ func (l *spanList) Record(s *Span) {
 // A span reference is parsed as it was written; any other text is rejected.
 func TestParseSpanRefAcceptsOnlyItsTextForm(t *testing.T) {
 	t.Parallel()
-	tracer := &Tracer{Ratio: 1, Recorder: &spanList{}}
+	tracer := &Tracer{Ratio: 1, Record: (&spanList{}).Record}
 	for range 100 {
 		span := tracer.Sample("socket", time.Now())
 		text := span.SpanRef.String()

@@ -49,8 +49,8 @@ func (w *world) node(m *dyingProcess) *node {
 		PayWindow: payWindow,
 	}
 	n.payments = &payment.PaymentService{
-		Gateway: gateway, Stock: stock, Queue: queue, Trades: w.db.Payments(), Refunds: w.db.Refunds(),
-		Orders: w.db.Orders(), Sales: w.db.Sales(),
+		Gateway: gateway, Stock: stock, Waiting: queue.Waiting, Trades: w.db.Payments(), Refunds: w.db.Refunds(),
+		Orders: w.db.Orders(), Sale: w.db.Sales().Sale,
 		Effects: effects, Margin: shop.PayMargin(payWindow),
 	}
 	n.closer = payment.NewTradeCloser(n.payments)

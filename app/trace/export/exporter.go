@@ -32,7 +32,7 @@ const (
 	closeTimeout = 2 * time.Second
 )
 
-// Exporter is a trace.SpanRecorder that sends the spans to a collector. The caller must close it.
+// Exporter sends the spans of a trace.Tracer to a collector. The caller must close it.
 type Exporter struct {
 	provider *sdk.TracerProvider
 	tracer   otel.Tracer
@@ -81,7 +81,7 @@ func New(endpoint string, source Node) (*Exporter, error) {
 // accept them.
 func (e *Exporter) Lost() int64 { return e.sender.lost.Load() }
 
-// Record implements trace.SpanRecorder.
+// Record accepts a span, see trace.Tracer.
 func (e *Exporter) Record(s *trace.Span) {
 	if !e.sender.admit() {
 		return

@@ -72,7 +72,7 @@ func TestSpansReachTheCollector(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tracer := &trace.Tracer{Ratio: 1, Recorder: e}
+	tracer := &trace.Tracer{Ratio: 1, Record: e.Record}
 	buy := tracer.Sample("socket", time.Now().Add(-time.Second))
 	child := buy.Child("reserve.lua")
 	child.NoteNumber("buys", 3)
@@ -111,7 +111,7 @@ func TestCollectorFailureAndRecoveryAreLoggedOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	tracer := &trace.Tracer{Ratio: 1, Recorder: e}
+	tracer := &trace.Tracer{Ratio: 1, Record: e.Record}
 	send := func() {
 		tracer.Sample("socket", time.Now()).Finish(nil)
 		if err := e.provider.ForceFlush(t.Context()); err != nil {
@@ -146,7 +146,7 @@ func TestHangingCollectorBlocksNeitherRecordNorClose(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tracer := &trace.Tracer{Ratio: 1, Recorder: e}
+	tracer := &trace.Tracer{Ratio: 1, Record: e.Record}
 	recorded := make(chan struct{})
 	go func() {
 		defer close(recorded)
@@ -184,7 +184,7 @@ func BenchmarkRecord(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer e.Close()
-	tracer := &trace.Tracer{Ratio: 1, Recorder: e}
+	tracer := &trace.Tracer{Ratio: 1, Record: e.Record}
 	b.ReportAllocs()
 	for b.Loop() {
 		buy := tracer.Sample("socket", time.Now())
