@@ -195,7 +195,8 @@ func TestLateMoneyRevivesOrRefundsOrder(t *testing.T) {
 			}}
 			c.change(w)
 			payments := &PaymentService{
-				Stock: lateInventory{&fakes.Redis{Trace: tr, At: now}, w}, Trades: w, Refunds: w, Orders: w, Sale: w.Sale,
+				Stock: lateInventory{&fakes.Redis{Trace: tr, At: now}, w}, Trades: w, Refunds: w, Orders: w,
+				Sale: w.Sale,
 				Effects: effectsOf(
 					lateInventory{&fakes.Redis{Trace: tr, At: now}, w}, w, &fakes.Notifier{Trace: tr}),
 			}

@@ -28,7 +28,8 @@ func (p *parts) composeBoard(c *Config, version string, streamMetrics *streams.M
 	b := &p.board
 	b.feed = &board.Feed{
 		Reader: &board.Reader{
-			Figures: p.inventory.Figures(), Counters: p.inventory.Stock().Counters, Catalogue: p.catalogue, Now: p.clock.Now,
+			Figures: p.inventory.Figures(), Counters: p.inventory.Stock().Counters, Catalogue: p.catalogue,
+			Now: p.clock.Now,
 		},
 		Figures: p.inventory.Figures(), Audience: p.hub, Sample: p.sampler(c, version, streamMetrics),
 	}

@@ -31,7 +31,8 @@ type money struct {
 // composeMoney connects the payment flow. The expirer leaves orders with an opened payment to the trade closer.
 func (p *parts) composeMoney(c *Config, registry *prometheus.Registry) {
 	payments := &payment.PaymentService{
-		Gateway: p.gateway, Stock: p.inventory.Stock(), Waiting: p.inventory.Queue().Waiting, Trades: p.stores.db.Payments(),
+		Gateway: p.gateway, Stock: p.inventory.Stock(), Waiting: p.inventory.Queue().Waiting,
+		Trades: p.stores.db.Payments(),
 		Refunds: p.stores.db.Refunds(),
 		Orders:  p.stores.db.Orders(), Sale: p.stores.db.Sales().Sale, Effects: p.effects,
 		Margin:  shop.PayMargin(c.PayWindow),
