@@ -27,11 +27,11 @@ func bannerFrame(n shop.Notice) *websocket.PreparedMessage {
 }
 
 // sendBanner sends the current banner to a new client.
-func (c *client) sendBanner() {
-	if c.hub.options.CurrentBanner == nil {
+func (h *Hub) sendBanner(c *client) {
+	if h.options.CurrentBanner == nil {
 		return
 	}
-	if n, ok := c.hub.options.CurrentBanner(); ok {
+	if n, ok := h.options.CurrentBanner(); ok {
 		c.offerHint(bannerSubject, bannerFrame(n))
 	}
 }

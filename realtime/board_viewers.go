@@ -28,10 +28,10 @@ type boardReply struct {
 	History []board.Point `json:"history"`
 }
 
-// watchBoard starts or stops the live board for an operator. The reply to a start is the history; then a board follows
+// opBoard starts or stops the live board for an operator. The reply to a start is the history; then a board follows
 // every second.
-func (c *client) watchBoard(ctx *opContext, r *request) (any, error) {
-	if err := c.requireOperator(); err != nil {
+func opBoard(c *client, ctx *opContext, r *request) (any, error) {
+	if err := requireOperator(c); err != nil {
 		return nil, err
 	}
 	if c.hub.options.BoardHistory == nil {
@@ -50,7 +50,7 @@ func (c *client) watchBoard(ctx *opContext, r *request) (any, error) {
 }
 
 // requireOperator returns an error unless the user is an operator with a valid token.
-func (c *client) requireOperator() error {
+func requireOperator(c *client) error {
 	if _, err := c.buyer(); err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func (v *boardViewers) ShowBoard(b *board.Board) {
 	v.mu.Unlock()
 	frame := newPreparedMessage(encode(boardEvent{"board", b}))
 	for _, c := range watchers {
-		if c.requireOperator() != nil {
+		if requireOperator(c) != nil {
 			v.leaveBoard(c)
 			continue
 		}

@@ -16,7 +16,7 @@ func (w *world) connect(d *modelDevice, n *modelNode) {
 	n.hub.clients[d.c] = struct{}{}
 	d.c.identify(shop.Identity{User: d.user})
 	n.hub.registerUser(d.c, d.user)
-	welcome, known, err := d.c.snapshot(w.callContext(), d.user, d.cursor)
+	welcome, known, err := d.c.hub.snapshot(w.callContext(), d.user, d.cursor)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -34,21 +34,21 @@ var ops = map[string]struct {
 	run   op
 	class limits.Class
 }{
-	"hello":   {(*client).hello, ""},
-	"renew":   {(*client).renew, ""},
-	"time":    {(*client).time, ""},
-	"watch":   {(*client).watch, limits.Watch},
-	"unwatch": {(*client).unwatch, limits.Watch},
-	"buy":     {(*client).buy, ""},
-	"pass":    {(*client).pass, limits.Pass},
-	"solve":   {(*client).solve, limits.Pass},
+	"hello":   {opHello, ""},
+	"renew":   {opRenew, ""},
+	"time":    {opTime, ""},
+	"watch":   {opWatch, limits.Watch},
+	"unwatch": {opUnwatch, limits.Watch},
+	"buy":     {opBuy, ""},
+	"pass":    {opPass, limits.Pass},
+	"solve":   {opSolve, limits.Pass},
 	"cancel":  {orderOp(cancel), limits.Cancel},
 	"pay":     {orderOp(pay), limits.Pay},
 	"address": {orderOp(setAddress), limits.Orders},
 	"refund":  {orderOp(refund), limits.Refund},
-	"orders":  {(*client).orders, limits.Orders},
-	"seen":    {(*client).seen, ""},
-	"board":   {(*client).watchBoard, ""},
+	"orders":  {opOrders, limits.Orders},
+	"seen":    {opSeen, ""},
+	"board":   {opBoard, ""},
 }
 
 // requests is the pool of requests. No op keeps its request after the op ends.
@@ -84,7 +84,7 @@ func (c *client) handle(frame []byte) {
 	case r.op != "hello" && !c.isGreeted():
 		failed = shop.Fail(shop.BadRequest, "the first op must be hello")
 	default:
-		failed = c.admit(kind.class)
+		failed = c.hub.admit(c, kind.class)
 	}
 	if failed != nil {
 		c.refuse(r.id, failed)
@@ -92,24 +92,24 @@ func (c *client) handle(frame []byte) {
 		return
 	}
 	ctx := newOpContext(c, begins.Add(c.hub.options.OpWithin), r)
-	if ok, err := c.runRecovered(kind.run, ctx, r); ok != unfinished {
+	if ok, err := runRecovered(kind.run, c, ctx, r); ok != unfinished {
 		c.finish(ctx, ok, err)
 	}
 }
 
 // admit counts an op of a class against the limits of its user and address.
-func (c *client) admit(class limits.Class) *shop.Error {
-	if class == "" || c.hub.options.Admit == nil {
+func (h *Hub) admit(c *client, class limits.Class) *shop.Error {
+	if class == "" || h.options.Admit == nil {
 		return nil
 	}
-	if err := c.hub.options.Admit(class, c.currentIdentity().User, c.addr); err != nil {
+	if err := h.options.Admit(class, c.currentIdentity().User, c.addr); err != nil {
 		return shop.AsError(err)
 	}
 	return nil
 }
 
 // runRecovered runs the op and turns a panic into an internal error.
-func (c *client) runRecovered(run op, ctx *opContext, r *request) (ok any, err error) {
+func runRecovered(run op, c *client, ctx *opContext, r *request) (ok any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			slog.ErrorContext(ctx, "op panicked", "panic", p, "stack", string(debug.Stack()))
@@ -145,7 +145,7 @@ func (c *client) refuse(id int64, e *shop.Error) {
 	c.send(refusalFrame(id, e))
 }
 
-func (c *client) time(_ *opContext, r *request) (any, error) {
+func opTime(c *client, _ *opContext, r *request) (any, error) {
 	t0, failed := r.roundTrip()
 	if failed != nil {
 		return nil, failed
@@ -153,16 +153,16 @@ func (c *client) time(_ *opContext, r *request) (any, error) {
 	return roundTrip{T0: t0, Now: c.hub.options.Shop.Now()}, nil
 }
 
-// watch adds a slot or sales to the watch set and replies with their snapshot. Changes between the snapshot and the
+// opWatch adds a slot or sales to the watch set and replies with their snapshot. Changes between the snapshot and the
 // first tick are sent again, from recentNews and with a tick of the whole set. A whole slot is never rejected: if no
 // place is left for a combined set, the client watches this slot alone.
-func (c *client) watch(ctx *opContext, r *request) (any, error) {
+func opWatch(c *client, ctx *opContext, r *request) (any, error) {
 	slot, sales, failed := r.watchFields()
 	if failed != nil {
 		return nil, failed
 	}
 	mark := c.hub.recentHints.mark()
-	view, err := c.hub.options.Shop.Watch(c.boundContext(ctx), slot, sales)
+	view, err := c.hub.options.Shop.Watch(boundContext(c, ctx), slot, sales)
 	if err != nil {
 		return nil, err
 	}
@@ -196,7 +196,7 @@ func (c *client) watch(ctx *opContext, r *request) (any, error) {
 	return sent, nil
 }
 
-func (c *client) unwatch(_ *opContext, r *request) (any, error) {
+func opUnwatch(c *client, _ *opContext, r *request) (any, error) {
 	slot, sales, failed := r.watchFields()
 	if failed != nil {
 		return nil, failed
@@ -209,7 +209,7 @@ func (c *client) unwatch(_ *opContext, r *request) (any, error) {
 	return sent, nil
 }
 
-func (c *client) buy(ctx *opContext, r *request) (any, error) {
+func opBuy(c *client, ctx *opContext, r *request) (any, error) {
 	user, err := c.buyer()
 	if err != nil {
 		return nil, err
@@ -224,7 +224,7 @@ func (c *client) buy(ctx *opContext, r *request) (any, error) {
 		}
 	}
 	req.Span = c.hub.options.Tracer.Sample("socket", ctx.deadline.Add(-c.hub.options.OpWithin))
-	c.hub.options.Shop.BuyAsync(c.boundContext(ctx), user, req, func(receipt order.Receipt, err error) {
+	c.hub.options.Shop.BuyAsync(boundContext(c, ctx), user, req, func(receipt order.Receipt, err error) {
 		if err != nil {
 			c.finish(ctx, nil, err) // no receipt here: its conversion to any would copy it
 			return
@@ -234,25 +234,25 @@ func (c *client) buy(ctx *opContext, r *request) (any, error) {
 	return unfinished, nil
 }
 
-func (c *client) pass(ctx *opContext, r *request) (any, error) {
-	return c.requestPass(r, func(q admission.PassRequest) (admission.PassResult, error) {
-		return c.hub.options.Shop.RequestPass(c.boundContext(ctx), q)
+func opPass(c *client, ctx *opContext, r *request) (any, error) {
+	return requestPass(c, r, func(q admission.PassRequest) (admission.PassResult, error) {
+		return c.hub.options.Shop.RequestPass(boundContext(c, ctx), q)
 	})
 }
 
-func (c *client) solve(ctx *opContext, r *request) (any, error) {
-	return c.requestPass(r, func(q admission.PassRequest) (admission.PassResult, error) {
+func opSolve(c *client, ctx *opContext, r *request) (any, error) {
+	return requestPass(c, r, func(q admission.PassRequest) (admission.PassResult, error) {
 		f := fieldReader{request: r}
 		if q.Task, q.Answer = f.text("task"), f.text("answer"); f.err != nil {
 			return admission.PassResult{}, f.err
 		}
-		return c.hub.options.Shop.SolvePass(c.boundContext(ctx), q)
+		return c.hub.options.Shop.SolvePass(boundContext(c, ctx), q)
 	})
 }
 
 // requestPass requests a pass for the user of the connection.
-func (c *client) requestPass(
-	r *request, call func(q admission.PassRequest) (admission.PassResult, error),
+func requestPass(
+	c *client, r *request, call func(q admission.PassRequest) (admission.PassResult, error),
 ) (any, error) {
 	user, err := c.buyer()
 	if err != nil {
@@ -314,7 +314,7 @@ func refund(ctx *opContext, services Shop, user, order shop.ID, f *fieldReader) 
 	return stateReply{state}, err
 }
 
-func (c *client) orders(ctx *opContext, r *request) (any, error) {
+func opOrders(c *client, ctx *opContext, r *request) (any, error) {
 	user, err := c.buyer()
 	if err != nil {
 		return nil, err
@@ -334,8 +334,8 @@ func (c *client) orders(ctx *opContext, r *request) (any, error) {
 	return orderPage{Orders: orders, More: more}, nil
 }
 
-// seen accepts the cursor up to which the user has read events. The cursor has no effect on replays.
-func (c *client) seen(_ *opContext, r *request) (any, error) {
+// opSeen accepts the cursor up to which the user has read events. The cursor has no effect on replays.
+func opSeen(c *client, _ *opContext, r *request) (any, error) {
 	if _, err := c.buyer(); err != nil {
 		return nil, err
 	}

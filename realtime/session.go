@@ -13,26 +13,26 @@ import (
 // newSession returns a random name of a connection for logs and the reply to hello. It is not secret.
 func newSession() string { return fmt.Sprintf("%016x", rand.Uint64()) }
 
-// hello authenticates the connection. The order of its steps ensures that no personal event is lost. A change that is
+// opHello authenticates the connection. The order of its steps ensures that no personal event is lost. A change that is
 // published during hello is in the rows, or its event waits for the reply. If a reservation becomes a row during hello,
 // the client receives an event.
 //
 //	registerUser (events start to wait) → rows since the cursor → reservations → reply → waiting events
-func (c *client) hello(ctx *opContext, r *request) (any, error) {
+func opHello(c *client, ctx *opContext, r *request) (any, error) {
 	if c.isGreeted() {
 		return nil, shop.Fail(shop.WrongState, "a connection accepts one hello")
 	}
 	began := time.Now()
-	result, err := c.authenticate(ctx, r)
+	result, err := authenticate(c, ctx, r)
 	if err != nil {
-		c.extendHello(time.Since(began), err)
+		extendHello(c, time.Since(began), err)
 	}
 	return result, err
 }
 
 // extendHello extends the hello deadline after a failed hello. Server processing time does not count. After Busy, the
 // client has the full time again.
-func (c *client) extendHello(took time.Duration, refusal error) {
+func extendHello(c *client, took time.Duration, refusal error) {
 	c.helloDeadline = c.helloDeadline.Add(took)
 	if shop.AsError(refusal).Code == shop.Busy {
 		c.helloDeadline = time.Now().Add(c.hub.options.HelloWithin)
@@ -44,7 +44,7 @@ func (c *client) extendHello(took time.Duration, refusal error) {
 	}
 }
 
-func (c *client) authenticate(ctx *opContext, r *request) (any, error) {
+func authenticate(c *client, ctx *opContext, r *request) (any, error) {
 	f := fieldReader{request: r}
 	token, cursor := f.text("token"), f.text("cursor")
 	if f.err != nil {
@@ -61,7 +61,7 @@ func (c *client) authenticate(ctx *opContext, r *request) (any, error) {
 	c.identify(identity)
 	c.hub.registerUser(c, identity.User)
 	c.hub.closeIfBlocked(c)
-	body, known, err := c.snapshot(ctx, identity.User, cursor)
+	body, known, err := c.hub.snapshot(ctx, identity.User, cursor)
 	if err != nil {
 		c.hub.unregisterUser(c)
 		c.identify(shop.Identity{})
@@ -81,17 +81,17 @@ type helloState struct {
 }
 
 // snapshot reads the missed changes, then the reservations that have no row yet.
-func (c *client) snapshot(
+func (h *Hub) snapshot(
 	ctx context.Context, user shop.ID, cursor string,
 ) (body helloReply, state helloState, err error) {
-	state.histories = c.hub.histories.Load()
+	state.histories = h.histories.Load()
 	if cursor == "" {
-		state.at = c.hub.currentCursor(ctx)
+		state.at = h.currentCursor(ctx)
 	} else {
-		body.Missed, state.at, state.rowsPending, body.Reset = c.hub.missed(ctx, user, cursor)
+		body.Missed, state.at, state.rowsPending, body.Reset = h.missed(ctx, user, cursor)
 	}
 	body.Cursor = state.at.String()
-	body.Reservations, err = c.hub.options.Shop.PendingReservations(ctx, user)
+	body.Reservations, err = h.options.Shop.PendingReservations(ctx, user)
 	return body, state, err
 }
 
@@ -140,7 +140,7 @@ func (c *client) sendHelloReply(id int64, body helloReply, state helloState) {
 	if body.Reservations == nil {
 		body.Reservations = []shop.Reservation{}
 	}
-	defer c.sendBanner() // runs after the unlock
+	defer c.hub.sendBanner(c) // runs after the unlock
 	frame := encode(reply{id, body})
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -188,8 +188,8 @@ func (c *client) identify(i shop.Identity) {
 	}
 }
 
-// renew extends the session with a newer token of the same user.
-func (c *client) renew(_ *opContext, r *request) (any, error) {
+// opRenew extends the session with a newer token of the same user.
+func opRenew(c *client, _ *opContext, r *request) (any, error) {
 	user := c.currentIdentity().User
 	if user == 0 {
 		return nil, shop.Fail(shop.Unauthorized, "log in first: hello has no token")
@@ -232,7 +232,7 @@ func (c *client) buyer() (shop.ID, error) {
 
 // boundContext returns the context for an operation of the user. If the token is limited to one sale, so is the
 // context; see shop.BoundTo.
-func (c *client) boundContext(ctx *opContext) context.Context {
+func boundContext(c *client, ctx *opContext) context.Context {
 	if identity := c.currentIdentity(); identity.Sale != 0 {
 		return shop.BoundTo(ctx, &identity)
 	}
