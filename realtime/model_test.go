@@ -139,7 +139,9 @@ func newWorld(ctx context.Context, t *rapid.T, shared *client) *world {
 	}
 	for range 2 {
 		n := &modelNode{
-			hub: NewHub(Options{Shop: (&fakeShop{}).calls(), Partitions: modelParts, Orders: w, SequenceEnds: w.SequenceEnds}),
+			hub: NewHub(Options{
+				Shop: (&fakeShop{}).calls(), Partitions: modelParts, Orders: w, SequenceEnds: w.SequenceEnds,
+			}),
 		}
 		go n.hub.helloQueue.serve(ctx, n.hub.serveHellos)
 		w.nodes = append(w.nodes, n)

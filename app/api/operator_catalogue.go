@@ -54,29 +54,29 @@ type catalogueHandlers struct {
 
 func (h *catalogueHandlers) routes(r fiber.Router) {
 	r.Get("/products", h.anyOperator(h.productRecords))
-	r.Post("/products", h.asActor(withDryRun(operationWith(h.Catalogue.CreateProduct))))
-	r.Get("/products/:id", h.anyOperator(byID(h.Catalogue.ProductRecord)))
+	r.Post("/products", h.asActor(withDryRun(operationWith(h.Catalogue.Products().CreateProduct))))
+	r.Get("/products/:id", h.anyOperator(byID(h.Catalogue.Products().ProductRecord)))
 	r.Patch("/products/:id", h.asActor(withDryRun(operationOn(h.editProduct))))
 	r.Put("/products/:id/images", h.asActor(withDryRun(operationOn(h.setProductImages))))
 	r.Post("/images", h.asActor(withDryRun(h.uploadImage)))
 	r.Get("/categories", h.anyOperator(h.categoryRecords))
-	r.Post("/categories", h.asActor(withDryRun(operationWith(h.Catalogue.CreateCategory))))
-	r.Get("/categories/:id", h.anyOperator(byID(h.Catalogue.CategoryRecord)))
-	r.Patch("/categories/:id", h.asActor(withDryRun(operationOn(h.Catalogue.EditCategory))))
+	r.Post("/categories", h.asActor(withDryRun(operationWith(h.Catalogue.Products().CreateCategory))))
+	r.Get("/categories/:id", h.anyOperator(byID(h.Catalogue.Products().CategoryRecord)))
+	r.Patch("/categories/:id", h.asActor(withDryRun(operationOn(h.Catalogue.Products().EditCategory))))
 	r.Get("/slots", h.anyOperator(h.slotCalendar))
-	r.Post("/slots", h.asActor(withDryRun(operationWith(h.Catalogue.CreateSlot))))
+	r.Post("/slots", h.asActor(withDryRun(operationWith(h.Catalogue.Schedule().CreateSlot))))
 	r.Post("/slots/template", h.asActor(withDryRun(operationWith(h.applyTemplate))))
 	r.Delete("/slots/:id", h.asActor(withDryRun(operationOn(h.removeSlot))))
 	r.Get("/sales", h.anyOperator(h.saleRecords))
-	r.Post("/sales", h.asActor(withDryRun(operationWith(h.Catalogue.CreateSale))))
-	r.Get("/sales/:id", h.anyOperator(byID(h.Catalogue.SaleRecord)))
-	r.Patch("/sales/:id", h.asActor(withDryRun(operationOn(h.Catalogue.EditSale))))
-	r.Post("/sales/:id/copy", h.asActor(withDryRun(operationOn(h.Catalogue.CopySale))))
+	r.Post("/sales", h.asActor(withDryRun(operationWith(h.Catalogue.Schedule().CreateSale))))
+	r.Get("/sales/:id", h.anyOperator(byID(h.Catalogue.Schedule().SaleRecord)))
+	r.Patch("/sales/:id", h.asActor(withDryRun(operationOn(h.Catalogue.Schedule().EditSale))))
+	r.Post("/sales/:id/copy", h.asActor(withDryRun(operationOn(h.Catalogue.Schedule().CopySale))))
 	r.Get("/sales/:id/readiness", h.anyOperator(byID(h.Readiness)))
 	r.Get("/export/products.csv", h.anyOperator(h.exportProducts))
 	r.Get("/export/sales.csv", h.anyOperator(h.exportSales))
-	r.Post("/import/products", h.asActor(withDryRun(h.importFile(h.Catalogue.ImportProducts))))
-	r.Post("/import/sales", h.asActor(withDryRun(h.importFile(h.Catalogue.ImportSales))))
+	r.Post("/import/products", h.asActor(withDryRun(h.importFile(h.Catalogue.Products().ImportProducts))))
+	r.Post("/import/sales", h.asActor(withDryRun(h.importFile(h.Catalogue.Schedule().ImportSales))))
 }
 
 // dryRun reports whether the operation is a dry run.
@@ -110,7 +110,7 @@ func (h *catalogueHandlers) productRecords(c *fiber.Ctx) error {
 		return err
 	}
 	return respondPage(c, "products", func(ctx context.Context) ([]store.ProductRecord, bool, error) {
-		return h.Catalogue.ProductRecords(ctx, q)
+		return h.Catalogue.Products().ProductRecords(ctx, q)
 	})
 }
 
@@ -118,17 +118,17 @@ func (h *catalogueHandlers) editProduct(
 	ctx context.Context, actor journal.Actor, id shop.ID, b productEdit,
 ) (backoffice.SavedProduct, error) {
 	b.ProductEdit.CategoryID = b.CategoryID.value
-	return h.Catalogue.EditProduct(ctx, actor, id, b.ProductEdit)
+	return h.Catalogue.Products().EditProduct(ctx, actor, id, b.ProductEdit)
 }
 
 func (h *catalogueHandlers) setProductImages(
 	ctx context.Context, actor journal.Actor, id shop.ID, b imagesBody,
 ) (store.ProductRecord, error) {
-	return h.Catalogue.SetProductImages(ctx, actor, id, b.Version, b.Images)
+	return h.Catalogue.Products().SetProductImages(ctx, actor, id, b.Version, b.Images)
 }
 
 func (h *catalogueHandlers) categoryRecords(c *fiber.Ctx) error {
-	return respondList(c, "categories", h.Catalogue.CategoryRecords)
+	return respondList(c, "categories", h.Catalogue.Products().CategoryRecords)
 }
 
 // slotCalendar sends the slots of the local days from `from` to `to`; without `to`, the slots of one day.
@@ -140,13 +140,13 @@ func (h *catalogueHandlers) slotCalendar(c *fiber.Ctx) error {
 	if from == "" {
 		return shop.Fail(shop.BadRequest, "from must be a day like 2026-11-21")
 	}
-	begin, end, err := h.Catalogue.Days(from, to)
+	begin, end, err := h.Catalogue.Schedule().Days(from, to)
 	if err != nil {
 		return err
 	}
 	return respond(c, func(ctx context.Context) (calendarResponse, error) {
-		slots, err := h.Catalogue.SlotCalendar(ctx, begin, end)
-		return calendarResponse{nonNilList(slots), h.Catalogue.TimeZone()}, err
+		slots, err := h.Catalogue.Schedule().SlotCalendar(ctx, begin, end)
+		return calendarResponse{nonNilList(slots), h.Catalogue.Schedule().TimeZone()}, err
 	})
 }
 
@@ -154,13 +154,13 @@ func (h *catalogueHandlers) applyTemplate(
 	ctx context.Context, actor journal.Actor, b templateBody,
 ) (backoffice.SlotPlan, error) {
 	actor.DryRun = actor.DryRun || b.DryRun
-	return h.Catalogue.ApplyTemplate(ctx, actor, b.SlotTemplate)
+	return h.Catalogue.Schedule().ApplyTemplate(ctx, actor, b.SlotTemplate)
 }
 
 func (h *catalogueHandlers) removeSlot(
 	ctx context.Context, actor journal.Actor, id shop.ID, _ struct{},
 ) (shop.Slot, error) {
-	return h.Catalogue.RemoveSlot(ctx, actor, id)
+	return h.Catalogue.Schedule().RemoveSlot(ctx, actor, id)
 }
 
 func (h *catalogueHandlers) saleRecords(c *fiber.Ctx) error {
@@ -180,6 +180,6 @@ func (h *catalogueHandlers) saleRecords(c *fiber.Ctx) error {
 		return err
 	}
 	return respondPage(c, "sales", func(ctx context.Context) ([]store.SaleRecord, bool, error) {
-		return h.Catalogue.SaleRecords(ctx, q)
+		return h.Catalogue.Schedule().SaleRecords(ctx, q)
 	})
 }

@@ -15,7 +15,7 @@ import (
 const longTimeout = 50 * time.Second
 
 func (h *catalogueHandlers) exportProducts(c *fiber.Ctx) error {
-	return sendTable(c, longTimeout, "products.csv", h.Catalogue.ExportProducts)
+	return sendTable(c, longTimeout, "products.csv", h.Catalogue.Products().ExportProducts)
 }
 
 func (h *catalogueHandlers) exportSales(c *fiber.Ctx) error {
@@ -24,7 +24,7 @@ func (h *catalogueHandlers) exportSales(c *fiber.Ctx) error {
 		return err
 	}
 	return sendTable(c, longTimeout, "sales.csv", func(ctx context.Context) ([]byte, error) {
-		return h.Catalogue.ExportSales(ctx, slot)
+		return h.Catalogue.Schedule().ExportSales(ctx, slot)
 	})
 }
 

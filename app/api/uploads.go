@@ -105,7 +105,7 @@ func (h *catalogueHandlers) uploadImage(c *fiber.Ctx, actor journal.Actor) error
 		return err
 	}
 	return respond(c, func(ctx context.Context) (backoffice.UploadedImage, error) {
-		return h.Catalogue.UploadImage(ctx, actor, file)
+		return h.Catalogue.Products().UploadImage(ctx, actor, file)
 	})
 }
 

@@ -284,7 +284,7 @@ func openWorld(t testing.TB, o *Options) *world {
 		Trades: db.Payments(), Orders: db.Orders(), Gateway: gateway{}, Zone: time.UTC,
 	}
 	o.Readiness = func(ctx context.Context, sale shop.ID) (backoffice.Readiness, error) {
-		record, err := o.Catalogue.SaleRecord(ctx, sale)
+		record, err := o.Catalogue.Schedule().SaleRecord(ctx, sale)
 		return backoffice.Readiness{Sale: record, Checks: []backoffice.Check{}}, err
 	}
 	return w

@@ -29,6 +29,18 @@ type CatalogueService struct {
 	OnSale func(ctx context.Context, sales []shop.ID)
 }
 
+// Products returns the operations on products, their pictures and their categories.
+func (c *CatalogueService) Products() Products { return Products{c} }
+
+// Schedule returns the operations on slots and planned sales.
+func (c *CatalogueService) Schedule() Schedule { return Schedule{c} }
+
+// Products edits products, their pictures and their categories.
+type Products struct{ *CatalogueService }
+
+// Schedule edits slots and planned sales. SaleService changes running sales.
+type Schedule struct{ *CatalogueService }
+
 const (
 	maxName        = 200    // of a product, in characters
 	maxCategory    = 100    // of a category, in characters
@@ -43,9 +55,9 @@ const (
 func object(kind string, id shop.ID) string { return kind + ":" + id.String() }
 
 // callOnSale calls OnSale, except after a dry run.
-func (d *CatalogueService) callOnSale(ctx context.Context, actor *journal.Actor, sales ...shop.ID) {
-	if !actor.DryRun && d.OnSale != nil {
-		d.OnSale(context.WithoutCancel(ctx), sales)
+func (c *CatalogueService) callOnSale(ctx context.Context, actor *journal.Actor, sales ...shop.ID) {
+	if !actor.DryRun && c.OnSale != nil {
+		c.OnSale(context.WithoutCancel(ctx), sales)
 	}
 }
 

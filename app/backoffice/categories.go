@@ -31,14 +31,14 @@ type CategoryEdit struct {
 const maxPosition = 1_000_000
 
 // CategoryRecords returns all categories by position, including archived ones.
-func (d *CatalogueService) CategoryRecords(ctx context.Context) ([]store.CategoryRecord, error) {
-	all, err := d.Store.Catalogue().CategoryRecords(ctx)
+func (ps Products) CategoryRecords(ctx context.Context) ([]store.CategoryRecord, error) {
+	all, err := ps.Store.Catalogue().CategoryRecords(ctx)
 	return all, shop.Unavailable("categories", err)
 }
 
 // CategoryRecord reads one category. NotFound: no such category.
-func (d *CatalogueService) CategoryRecord(ctx context.Context, id shop.ID) (store.CategoryRecord, error) {
-	all, err := d.CategoryRecords(ctx) // the list is short
+func (ps Products) CategoryRecord(ctx context.Context, id shop.ID) (store.CategoryRecord, error) {
+	all, err := ps.CategoryRecords(ctx) // the list is short
 	if err != nil {
 		return store.CategoryRecord{}, err
 	}
@@ -49,10 +49,10 @@ func (d *CatalogueService) CategoryRecord(ctx context.Context, id shop.ID) (stor
 }
 
 // CreateCategory creates a category after the existing ones.
-func (d *CatalogueService) CreateCategory(
+func (ps Products) CreateCategory(
 	ctx context.Context, actor journal.Actor, draft CategoryDraft,
 ) (store.CategoryRecord, error) {
-	id, err := d.Mint()
+	id, err := ps.Mint()
 	if err != nil {
 		return store.CategoryRecord{}, shop.Unavailable("the catalogue", err)
 	}
@@ -63,7 +63,7 @@ func (d *CatalogueService) CreateCategory(
 	if c.Texts, err = cleanCategoryTexts(draft.Texts); err != nil {
 		return store.CategoryRecord{}, err
 	}
-	return store.RunOperationFor[store.CategoryRecord](ctx, d.Store, actor,
+	return store.RunOperationFor[store.CategoryRecord](ctx, ps.Store, actor,
 		func(tx *store.Store) (journal.Operation, error) {
 			err := checkNameUnused(ctx, tx, id, c.Name)
 			if err == nil {
@@ -78,17 +78,17 @@ func (d *CatalogueService) CreateCategory(
 }
 
 // EditCategory applies an edit to a category.
-func (d *CatalogueService) EditCategory(
+func (ps Products) EditCategory(
 	ctx context.Context, actor journal.Actor, id shop.ID, edit CategoryEdit,
 ) (store.CategoryRecord, error) {
-	return store.RunOperationFor[store.CategoryRecord](ctx, d.Store, actor,
+	return store.RunOperationFor[store.CategoryRecord](ctx, ps.Store, actor,
 		func(tx *store.Store) (journal.Operation, error) {
 			before, err := tx.Catalogue().LockCategory(ctx, id)
 			if err = checkVersion("category", id, before, before.Version, edit.Version, err); err != nil {
 				return journal.Operation{}, err
 			}
 			after := before
-			err = d.applyCategoryEdit(&after, &edit)
+			err = ps.applyCategoryEdit(&after, &edit)
 			if err == nil {
 				err = checkNameUnused(ctx, tx, id, after.Name)
 			}
@@ -108,11 +108,11 @@ func (d *CatalogueService) EditCategory(
 		})
 }
 
-func (d *CatalogueService) applyCategoryEdit(c *store.CategoryRecord, edit *CategoryEdit) error {
+func (ps Products) applyCategoryEdit(c *store.CategoryRecord, edit *CategoryEdit) error {
 	set(&c.Name, edit.Name)
 	set(&c.Position, edit.Position)
 	c.Name = strings.TrimSpace(c.Name)
-	c.ArchivedAt = archived(c.ArchivedAt, edit.Archived, d.Now())
+	c.ArchivedAt = archived(c.ArchivedAt, edit.Archived, ps.Now())
 	if c.Position < 0 || c.Position > maxPosition {
 		return shop.Fail(shop.BadRequest, "position must be from 0 to 1000000")
 	}

@@ -18,10 +18,10 @@ var productsHead = []string{
 }
 
 // ExportProducts returns all products as a table, including archived ones.
-func (d *CatalogueService) ExportProducts(ctx context.Context) ([]byte, error) {
+func (ps Products) ExportProducts(ctx context.Context) ([]byte, error) {
 	lines, err := tableLines(func(archived bool, page int) ([]store.ProductRecord, bool, error) {
 		q := store.ProductsQuery{Archived: archived, Page: page, Size: tablePage}
-		return d.Store.Catalogue().ProductRecords(ctx, q)
+		return ps.Store.Catalogue().ProductRecords(ctx, q)
 	}, productLine)
 	return writeTable(productsHead, lines), shop.Unavailable("products", err)
 }
@@ -59,22 +59,22 @@ func productLine(p *store.ProductRecord) []string {
 
 // ImportProducts creates the products of lines without an id and changes the products of lines with an id: all of them
 // or none. A dry run reports all problems.
-func (d *CatalogueService) ImportProducts(
+func (ps Products) ImportProducts(
 	ctx context.Context, actor journal.Actor, file []byte,
 ) (ImportReport, error) {
 	t, err := readTable(file, productsHead)
 	if err != nil {
 		return ImportReport{}, err
 	}
-	return d.importTable(ctx, actor, "products", t, d.importProducts)
+	return ps.importTable(ctx, actor, "products", t, ps.importProducts)
 }
 
 // importTable runs an import as one operation.
-func (d *CatalogueService) importTable(
+func (c *CatalogueService) importTable(
 	ctx context.Context, actor journal.Actor, kind string, parsed *table,
 	importLines func(ctx context.Context, tx *store.Store, t *table, r *ImportReport) error,
 ) (ImportReport, error) {
-	report, err := store.RunOperationFor[ImportReport](ctx, d.Store, actor,
+	report, err := store.RunOperationFor[ImportReport](ctx, c.Store, actor,
 		func(tx *store.Store) (journal.Operation, error) {
 			t := &table{lines: parsed.lines, problems: slices.Clone(parsed.problems)}
 			r := ImportReport{Lines: len(t.lines), Problems: []ImportProblem{}}
@@ -143,7 +143,7 @@ func (l *lineReader[T]) read(t *table, r *ImportReport) (drafts, changed []T) {
 }
 
 // importProducts imports the lines of the table within one operation and records the errors of each line in the table.
-func (d *CatalogueService) importProducts(ctx context.Context, tx *store.Store, t *table, r *ImportReport) error {
+func (ps Products) importProducts(ctx context.Context, tx *store.Store, t *table, r *ImportReport) error {
 	categories, err := tx.Catalogue().CategoryRecords(ctx)
 	if err != nil {
 		return err
@@ -156,10 +156,10 @@ func (d *CatalogueService) importProducts(ctx context.Context, tx *store.Store, 
 		kind: "product", existing: existing, same: sameProduct,
 		version:   func(p store.ProductRecord) int64 { return p.Version },
 		newRecord: func(*tableLine) (store.ProductRecord, bool) { return newProductRecord(), true },
-		fill:      func(line *tableLine, p *store.ProductRecord) { d.fillProduct(t, line, p, categories) },
+		fill:      func(line *tableLine, p *store.ProductRecord) { ps.fillProduct(t, line, p, categories) },
 		check: func(line *tableLine, _, p *store.ProductRecord) error {
 			var removed []string
-			err := d.checkProduct(&p.Product, &removed)
+			err := ps.checkProduct(&p.Product, &removed)
 			if len(removed) > 0 && len(r.Removed) < maxProblems {
 				r.Removed = append(r.Removed, RemovedMarkup{line.number, removed})
 			}
@@ -169,7 +169,7 @@ func (d *CatalogueService) importProducts(ctx context.Context, tx *store.Store, 
 	created, changed := lines.read(t, r)
 	drafts := shop.Mapped(created, func(p store.ProductRecord) shop.Product { return p.Product })
 	for i := range drafts {
-		if drafts[i].ID, err = d.Mint(); err != nil {
+		if drafts[i].ID, err = ps.Mint(); err != nil {
 			return err
 		}
 	}
@@ -262,7 +262,7 @@ func newProductRecord() store.ProductRecord {
 }
 
 // fillProduct sets the fields of a product from a line. Columns that are not in the header stay unchanged.
-func (d *CatalogueService) fillProduct(
+func (ps Products) fillProduct(
 	t *table, line *tableLine, p *store.ProductRecord, categories []store.CategoryRecord,
 ) {
 	for column, cell := range line.cells {
@@ -283,7 +283,7 @@ func (d *CatalogueService) fillProduct(
 		case "images":
 			p.Images = parseImages(cell)
 		case "archived":
-			err = d.fillArchived(&p.ArchivedAt, cell)
+			err = ps.fillArchived(&p.ArchivedAt, cell)
 		}
 		if err != nil {
 			t.addProblem(line, column, shop.AsError(err).Message)
@@ -291,10 +291,10 @@ func (d *CatalogueService) fillProduct(
 	}
 }
 
-func (d *CatalogueService) fillArchived(since *shop.Millis, cell string) error {
+func (c *CatalogueService) fillArchived(since *shop.Millis, cell string) error {
 	isArchived, err := readYesNo(cell)
 	if err == nil {
-		*since = archived(*since, &isArchived, d.Now())
+		*since = archived(*since, &isArchived, c.Now())
 	}
 	return err
 }

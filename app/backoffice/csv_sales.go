@@ -26,42 +26,42 @@ const (
 
 // ExportSales returns the sales of one slot, or of all slots (0), as a table. It includes archived sales and omits
 // hidden ones.
-func (d *CatalogueService) ExportSales(ctx context.Context, slot shop.ID) ([]byte, error) {
+func (sc Schedule) ExportSales(ctx context.Context, slot shop.ID) ([]byte, error) {
 	lines, err := tableLines(func(archived bool, page int) ([]store.SaleRecord, bool, error) {
 		q := store.SalesQuery{Slot: slot, Archived: archived, Page: page, Size: tablePage}
-		return d.Store.Sales().SaleRecords(ctx, q)
-	}, d.saleLine)
+		return sc.Store.Sales().SaleRecords(ctx, q)
+	}, sc.saleLine)
 	return writeTable(salesHead, lines), shop.Unavailable("sales", err)
 }
 
 // saleLine returns the cells of a sale; nil for a hidden sale.
-func (d *CatalogueService) saleLine(s *store.SaleRecord) []string {
+func (sc Schedule) saleLine(s *store.SaleRecord) []string {
 	if s.Hidden {
 		return nil
 	}
 	return []string{
-		s.ID.String(), strconv.FormatInt(s.Version, 10), s.Slot.ID.String(), d.localTime(s.Slot.OpensAt, minuteFormat),
+		s.ID.String(), strconv.FormatInt(s.Version, 10), s.Slot.ID.String(), sc.localTime(s.Slot.OpensAt, minuteFormat),
 		s.Product.ID.String(), s.Product.Name, shop.FormatFen(s.PriceFen), strconv.FormatInt(s.Initial, 10),
-		strconv.Itoa(s.Limit), strconv.Itoa(s.Cap), d.localTime(s.OpensAt, secondFormat),
-		d.localTime(s.ClosesAt, secondFormat),
+		strconv.Itoa(s.Limit), strconv.Itoa(s.Cap), sc.localTime(s.OpensAt, secondFormat),
+		sc.localTime(s.ClosesAt, secondFormat),
 		string(s.Challenge), strconv.Itoa(s.Position), yesNo(s.ArchivedAt != 0),
 	}
 }
 
 // localTime formats an instant as local time of the shop.
-func (d *CatalogueService) localTime(at shop.Millis, form string) string {
-	return at.Time().In(d.Zone).Format(form)
+func (sc Schedule) localTime(at shop.Millis, form string) string {
+	return at.Time().In(sc.Zone).Format(form)
 }
 
 // Instant parses a local time of the shop, like 2026-11-21 10:00. BadRequest: it is not a time, or the local clock
 // skips or repeats it.
-func (d *CatalogueService) Instant(text string) (shop.Millis, error) {
+func (sc Schedule) Instant(text string) (shop.Millis, error) {
 	for _, form := range []string{secondFormat, minuteFormat} {
 		local, err := time.Parse(form, text)
 		if err != nil {
 			continue
 		}
-		at, err := instantOf(local, local.Hour()*60+local.Minute(), d.Zone)
+		at, err := instantOf(local, local.Hour()*60+local.Minute(), sc.Zone)
 		return at + shop.Millis(local.Second()*1000), err
 	}
 	return 0, shop.Fail(shop.BadRequest, "must be a time like 2026-11-21 10:00")
@@ -69,7 +69,7 @@ func (d *CatalogueService) Instant(text string) (shop.Millis, error) {
 
 // ImportSales creates the sales of lines without an id and changes the sales of lines with an id: all of them or none.
 // A dry run reports all problems.
-func (d *CatalogueService) ImportSales(
+func (sc Schedule) ImportSales(
 	ctx context.Context, actor journal.Actor, file []byte,
 ) (ImportReport, error) {
 	t, err := readTable(file, salesHead)
@@ -77,13 +77,13 @@ func (d *CatalogueService) ImportSales(
 		return ImportReport{}, err
 	}
 	var imported []shop.ID
-	report, err := d.importTable(ctx, actor, "sales", t,
+	report, err := sc.importTable(ctx, actor, "sales", t,
 		func(ctx context.Context, tx *store.Store, t *table, r *ImportReport) (err error) {
-			imported, err = d.importSales(ctx, tx, t, r)
+			imported, err = sc.importSales(ctx, tx, t, r)
 			return err
 		})
 	if err == nil {
-		d.callOnSale(ctx, &actor, imported...)
+		sc.callOnSale(ctx, &actor, imported...)
 	}
 	return report, err
 }
@@ -100,40 +100,40 @@ type offers struct {
 
 // importSales imports the lines within an operation and records errors in the table. It returns the ids of the new and
 // changed sales.
-func (d *CatalogueService) importSales(
+func (sc Schedule) importSales(
 	ctx context.Context, tx *store.Store, t *table, r *ImportReport,
 ) ([]shop.ID, error) {
-	o, err := d.readOffers(ctx, tx, t)
+	o, err := sc.readOffers(ctx, tx, t)
 	if err != nil {
 		return nil, err
 	}
 	lines := &lineReader[store.SaleRecord]{
-		kind: "sale", existing: o.sales, check: d.checkLine,
+		kind: "sale", existing: o.sales, check: sc.checkLine,
 		version:   func(s store.SaleRecord) int64 { return s.Version },
-		newRecord: func(line *tableLine) (store.SaleRecord, bool) { return d.newSaleOf(t, line, o) },
-		fill:      func(line *tableLine, s *store.SaleRecord) { d.fillSale(t, line, s) },
+		newRecord: func(line *tableLine) (store.SaleRecord, bool) { return sc.newSaleOf(t, line, o) },
+		fill:      func(line *tableLine, s *store.SaleRecord) { sc.fillSale(t, line, s) },
 		same:      func(before, after *store.SaleRecord) bool { return len(differences(before, after)) == 0 },
 	}
 	drafts, changed := lines.read(t, r)
 	if len(t.problems) > 0 {
 		return nil, nil
 	}
-	return d.writeSales(ctx, tx, drafts, changed)
+	return sc.writeSales(ctx, tx, drafts, changed)
 }
 
 // checkLine rejects invalid terms and changes that are no longer allowed.
-func (d *CatalogueService) checkLine(_ *tableLine, before, after *store.SaleRecord) error {
+func (sc Schedule) checkLine(_ *tableLine, before, after *store.SaleRecord) error {
 	if after.ID != 0 {
-		return d.checkEdit(before, after)
+		return sc.checkEdit(before, after)
 	}
 	if after.Cap == 0 {
 		after.Cap = DefaultCap(after.Limit)
 	}
-	return d.checkSale(after)
+	return sc.checkSale(after)
 }
 
 // writeSales writes the new and the changed sales. It distributes new sales over the partitions like CreateSale.
-func (d *CatalogueService) writeSales(
+func (sc Schedule) writeSales(
 	ctx context.Context, tx *store.Store, drafts, changed []store.SaleRecord,
 ) ([]shop.ID, error) {
 	var ids []shop.ID
@@ -141,7 +141,7 @@ func (d *CatalogueService) writeSales(
 	partition := emptiestPartitions(tx)
 	for i := range drafts {
 		var err error
-		if drafts[i].ID, err = d.Mint(); err != nil {
+		if drafts[i].ID, err = sc.Mint(); err != nil {
 			return nil, err
 		}
 		if drafts[i].Partition, err = partition(ctx, drafts[i].Slot.ID); err != nil {
@@ -181,8 +181,8 @@ func emptiestPartitions(tx *store.Store) func(ctx context.Context, slot shop.ID)
 }
 
 // readOffers reads the slots, sales and products to which the lines refer.
-func (d *CatalogueService) readOffers(ctx context.Context, tx *store.Store, t *table) (*offers, error) {
-	now := d.Now()
+func (sc Schedule) readOffers(ctx context.Context, tx *store.Store, t *table) (*offers, error) {
+	now := sc.Now()
 	slots, err := tx.Catalogue().LockSlots(ctx, now, now.Add(maxAhead))
 	if err != nil {
 		return nil, err
@@ -228,8 +228,8 @@ func (d *CatalogueService) readOffers(ctx context.Context, tx *store.Store, t *t
 }
 
 // newSaleOf starts a sale with the slot and the product of a line.
-func (d *CatalogueService) newSaleOf(t *table, line *tableLine, o *offers) (s store.SaleRecord, ok bool) {
-	slot, err := d.slotOf(line, o)
+func (sc Schedule) newSaleOf(t *table, line *tableLine, o *offers) (s store.SaleRecord, ok bool) {
+	slot, err := sc.slotOf(line, o)
 	if err != nil {
 		t.addProblem(line, "slot", shop.AsError(err).Message)
 	}
@@ -243,13 +243,13 @@ func (d *CatalogueService) newSaleOf(t *table, line *tableLine, o *offers) (s st
 	}, err == nil && productErr == nil
 }
 
-func (d *CatalogueService) slotOf(line *tableLine, o *offers) (shop.Slot, error) {
+func (sc Schedule) slotOf(line *tableLine, o *offers) (shop.Slot, error) {
 	var slot shop.Slot
 	var exists bool
 	if id, err := shop.ParseID(line.cells["slot_id"]); err == nil {
 		slot, exists = o.slots[id]
 	} else {
-		opens, err := d.Instant(line.cells["slot"])
+		opens, err := sc.Instant(line.cells["slot"])
 		if err != nil {
 			return shop.Slot{}, err
 		}
@@ -280,7 +280,7 @@ func productOf(line *tableLine, o *offers) (shop.Product, error) {
 }
 
 // fillSale sets the fields of a sale from a line. Missing columns and empty cells leave a field unchanged.
-func (d *CatalogueService) fillSale(t *table, line *tableLine, s *store.SaleRecord) {
+func (sc Schedule) fillSale(t *table, line *tableLine, s *store.SaleRecord) {
 	for column, cell := range line.cells {
 		if cell == "" {
 			continue
@@ -298,13 +298,13 @@ func (d *CatalogueService) fillSale(t *table, line *tableLine, s *store.SaleReco
 		case "position":
 			s.Position, err = parseSmall(cell)
 		case "opens":
-			s.OpensAt, err = d.Instant(cell)
+			s.OpensAt, err = sc.Instant(cell)
 		case "closes":
-			s.ClosesAt, err = d.Instant(cell)
+			s.ClosesAt, err = sc.Instant(cell)
 		case "challenge":
 			s.Challenge, err = shop.ParseChallenge(strings.ToLower(cell))
 		case "archived":
-			err = d.fillArchived(&s.ArchivedAt, cell)
+			err = sc.fillArchived(&s.ArchivedAt, cell)
 		case "slot_id":
 			if s.ID != 0 && cell != s.Slot.ID.String() {
 				err = shop.Fail(shop.BadRequest, "the slot of a sale cannot change: copy the sale")

@@ -35,15 +35,15 @@ func uploaded(i *store.StoredImage) UploadedImage {
 
 // UploadImage stores the picture made from an uploaded file and returns its addresses. The same file gives the same
 // picture.
-func (d *CatalogueService) UploadImage(
+func (ps Products) UploadImage(
 	ctx context.Context, actor journal.Actor, file []byte,
 ) (UploadedImage, error) {
-	image, err := d.MakeImage(ctx, file)
+	image, err := ps.MakeImage(ctx, file)
 	if err != nil {
 		return UploadedImage{}, err
 	}
 	shown := uploaded(&image)
-	return store.RunOperationFor[UploadedImage](ctx, d.Store, actor, func(tx *store.Store) (journal.Operation, error) {
+	return store.RunOperationFor[UploadedImage](ctx, ps.Store, actor, func(tx *store.Store) (journal.Operation, error) {
 		return journal.Operation{
 			Kind: "image.upload", Object: "image:" + image.ID, After: shown, Result: shown,
 		}, tx.Images().SaveImage(ctx, &image)

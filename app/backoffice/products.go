@@ -49,16 +49,16 @@ type SavedProduct struct {
 }
 
 // ProductRecords lists products and reports whether another page exists.
-func (d *CatalogueService) ProductRecords(
+func (ps Products) ProductRecords(
 	ctx context.Context, q store.ProductsQuery,
 ) ([]store.ProductRecord, bool, error) {
-	page, more, err := d.Store.Catalogue().ProductRecords(ctx, q)
+	page, more, err := ps.Store.Catalogue().ProductRecords(ctx, q)
 	return page, more, shop.Unavailable("products", err)
 }
 
 // ProductRecord reads one product. NotFound: no such product.
-func (d *CatalogueService) ProductRecord(ctx context.Context, id shop.ID) (store.ProductRecord, error) {
-	p, err := d.Store.Catalogue().ProductRecord(ctx, id)
+func (ps Products) ProductRecord(ctx context.Context, id shop.ID) (store.ProductRecord, error) {
+	p, err := ps.Store.Catalogue().ProductRecord(ctx, id)
 	if errors.Is(err, shop.ErrNoRow) {
 		return p, notFound("product", id, err)
 	}
@@ -66,15 +66,15 @@ func (d *CatalogueService) ProductRecord(ctx context.Context, id shop.ID) (store
 }
 
 // CreateProduct creates a product.
-func (d *CatalogueService) CreateProduct(
+func (ps Products) CreateProduct(
 	ctx context.Context, actor journal.Actor, draft ProductDraft,
 ) (SavedProduct, error) {
 	var removed []string
-	p, err := d.newProduct(draft, &removed)
+	p, err := ps.newProduct(draft, &removed)
 	if err != nil {
 		return SavedProduct{}, err
 	}
-	return store.RunOperationFor[SavedProduct](ctx, d.Store, actor,
+	return store.RunOperationFor[SavedProduct](ctx, ps.Store, actor,
 		func(tx *store.Store) (journal.Operation, error) {
 			err := checkCategory(ctx, tx, p.CategoryID)
 			if err == nil {
@@ -99,8 +99,8 @@ func (d *CatalogueService) CreateProduct(
 
 // newProduct returns the product of a draft with a new id. Here and in the checks below, removed receives the names of
 // removed markup.
-func (d *CatalogueService) newProduct(draft ProductDraft, removed *[]string) (shop.Product, error) {
-	id, err := d.Mint()
+func (ps Products) newProduct(draft ProductDraft, removed *[]string) (shop.Product, error) {
+	id, err := ps.Mint()
 	if err != nil {
 		return shop.Product{}, shop.Unavailable("the catalogue", err)
 	}
@@ -109,21 +109,21 @@ func (d *CatalogueService) newProduct(draft ProductDraft, removed *[]string) (sh
 		ListPriceFen: draft.ListPriceFen, Ships: draft.Ships == nil || *draft.Ships,
 		Description: draft.Description, Rules: draft.Rules,
 	}
-	if p.Texts, err = d.cleanTexts(draft.Texts, removed); err != nil {
+	if p.Texts, err = ps.cleanTexts(draft.Texts, removed); err != nil {
 		return shop.Product{}, err
 	}
-	return p, d.checkProduct(&p, removed)
+	return p, ps.checkProduct(&p, removed)
 }
 
 // EditProduct applies an edit to a product. Open sales show the new values as well: buyers are not promised a name or a
 // picture, and the price belongs to the sale.
-func (d *CatalogueService) EditProduct(
+func (ps Products) EditProduct(
 	ctx context.Context, actor journal.Actor, id shop.ID, edit ProductEdit,
 ) (SavedProduct, error) {
 	var removed []string
 	if edit.Texts != nil {
 		var err error
-		if edit.Texts, err = d.cleanTexts(edit.Texts, &removed); err != nil {
+		if edit.Texts, err = ps.cleanTexts(edit.Texts, &removed); err != nil {
 			return SavedProduct{}, err
 		}
 	}
@@ -131,15 +131,15 @@ func (d *CatalogueService) EditProduct(
 	if edit.Archived != nil && *edit.Archived {
 		kind = "product.archive"
 	}
-	return store.RunOperationFor[SavedProduct](ctx, d.Store, actor,
+	return store.RunOperationFor[SavedProduct](ctx, ps.Store, actor,
 		func(tx *store.Store) (journal.Operation, error) {
 			before, err := tx.Catalogue().LockProduct(ctx, id)
 			if err = checkVersion("product", id, before, before.Version, edit.Version, err); err != nil {
 				return journal.Operation{}, err
 			}
 			after := before
-			d.applyProductEdit(&after, &edit)
-			err = d.checkProduct(&after.Product, &removed)
+			ps.applyProductEdit(&after, &edit)
+			err = ps.checkProduct(&after.Product, &removed)
 			if err == nil && edit.CategoryID != nil {
 				err = checkCategory(ctx, tx, after.CategoryID)
 			}
@@ -163,7 +163,7 @@ func (d *CatalogueService) EditProduct(
 		})
 }
 
-func (d *CatalogueService) applyProductEdit(p *store.ProductRecord, edit *ProductEdit) {
+func (ps Products) applyProductEdit(p *store.ProductRecord, edit *ProductEdit) {
 	set(&p.Name, edit.Name)
 	set(&p.CategoryID, edit.CategoryID)
 	set(&p.ListPriceFen, edit.ListPriceFen)
@@ -174,7 +174,7 @@ func (d *CatalogueService) applyProductEdit(p *store.ProductRecord, edit *Produc
 		p.Texts = edit.Texts
 	}
 	p.Name = strings.TrimSpace(p.Name)
-	p.ArchivedAt = archived(p.ArchivedAt, edit.Archived, d.Now())
+	p.ArchivedAt = archived(p.ArchivedAt, edit.Archived, ps.Now())
 }
 
 // archived returns the archive time of a record after an edit; 0: not archived.
@@ -190,13 +190,13 @@ func archived(since shop.Millis, edit *bool, now shop.Millis) shop.Millis {
 
 // SetProductImages replaces the pictures of a product, in display order. Removed pictures stay stored as long as new
 // pictures that no product uses, so that an edit can restore the removed pictures.
-func (d *CatalogueService) SetProductImages(
+func (ps Products) SetProductImages(
 	ctx context.Context, actor journal.Actor, id shop.ID, version int64, images []shop.Image,
 ) (store.ProductRecord, error) {
 	if err := checkImageTexts(images); err != nil {
 		return store.ProductRecord{}, err
 	}
-	return store.RunOperationFor[store.ProductRecord](ctx, d.Store, actor,
+	return store.RunOperationFor[store.ProductRecord](ctx, ps.Store, actor,
 		func(tx *store.Store) (journal.Operation, error) {
 			before, err := tx.Catalogue().LockProduct(ctx, id)
 			if err = checkVersion("product", id, before, before.Version, version, err); err != nil {
@@ -223,7 +223,7 @@ func (d *CatalogueService) SetProductImages(
 }
 
 // checkProduct rejects products that cannot be shown. It cleans the description.
-func (d *CatalogueService) checkProduct(p *shop.Product, removed *[]string) error {
+func (ps Products) checkProduct(p *shop.Product, removed *[]string) error {
 	if err := checkText("name", p.Name, maxName, true, false); err != nil {
 		return err
 	}
@@ -234,18 +234,18 @@ func (d *CatalogueService) checkProduct(p *shop.Product, removed *[]string) erro
 		return err
 	}
 	var err error
-	if p.Description, err = d.cleanDescription("description", p.Description, removed); err != nil {
+	if p.Description, err = ps.cleanDescription("description", p.Description, removed); err != nil {
 		return err
 	}
 	return checkImageTexts(p.Images)
 }
 
 // cleanDescription returns the description as sanitised HTML. field is the name of the field for errors.
-func (d *CatalogueService) cleanDescription(field, html string, removed *[]string) (string, error) {
+func (ps Products) cleanDescription(field, html string, removed *[]string) (string, error) {
 	if err := checkText(field, html, maxDescription, false, true); err != nil {
 		return "", err
 	}
-	html, names := d.Clean(html)
+	html, names := ps.Clean(html)
 	for _, name := range names {
 		if !slices.Contains(*removed, name) {
 			*removed = append(*removed, name)
@@ -259,7 +259,7 @@ func (d *CatalogueService) cleanDescription(field, html string, removed *[]strin
 
 // cleanTexts returns the texts in the form in which they are stored: without the name of the category and without
 // languages that have no text.
-func (d *CatalogueService) cleanTexts(
+func (ps Products) cleanTexts(
 	texts map[string]shop.ProductText, removed *[]string,
 ) (map[string]shop.ProductText, error) {
 	cleaned := make(map[string]shop.ProductText, len(texts))
@@ -277,7 +277,7 @@ func (d *CatalogueService) cleanTexts(
 			return nil, err
 		}
 		var err error
-		t.Description, err = d.cleanDescription(field+".description", strings.TrimSpace(t.Description), removed)
+		t.Description, err = ps.cleanDescription(field+".description", strings.TrimSpace(t.Description), removed)
 		if err != nil {
 			return nil, err
 		}

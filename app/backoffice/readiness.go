@@ -80,11 +80,11 @@ var checkSections = map[string]string{
 
 // Readiness runs all checks for a sale. NotFound: no such sale.
 func (c *Checklist) Readiness(ctx context.Context, id shop.ID) (Readiness, error) {
-	sale, err := c.Service.SaleRecord(ctx, id)
+	sale, err := Schedule{c.Service}.SaleRecord(ctx, id)
 	if err != nil {
 		return Readiness{}, err
 	}
-	product, err := c.Service.ProductRecord(ctx, sale.Product.ID)
+	product, err := Products{c.Service}.ProductRecord(ctx, sale.Product.ID)
 	if err != nil {
 		return Readiness{}, err
 	}

@@ -13,22 +13,22 @@ import (
 // EditSale applies an edit to a sale. Until the sale is loaded, all fields can change; from then on the stock and the
 // archived state cannot. From editLead before the opening, only the fields in editableWhileOpen can change. After the
 // end only the position can change, and the sale can be archived.
-func (d *CatalogueService) EditSale(
+func (sc Schedule) EditSale(
 	ctx context.Context, actor journal.Actor, id shop.ID, edit SaleEdit,
 ) (store.SaleRecord, error) {
 	kind := "sale.edit"
 	if edit.Archived != nil && *edit.Archived {
 		kind = "sale.archive"
 	}
-	edited, err := store.RunOperationFor[store.SaleRecord](ctx, d.Store, actor,
+	edited, err := store.RunOperationFor[store.SaleRecord](ctx, sc.Store, actor,
 		func(tx *store.Store) (journal.Operation, error) {
-			before, err := d.lockedSale(ctx, tx, id)
+			before, err := sc.lockedSale(ctx, tx, id)
 			if err = checkVersion("sale", id, before, before.Version, edit.Version, err); err != nil {
 				return journal.Operation{}, err
 			}
 			after := before
-			d.applySaleEdit(&after, &edit)
-			if err := d.checkEdit(&before, &after); err != nil {
+			sc.applySaleEdit(&after, &edit)
+			if err := sc.checkEdit(&before, &after); err != nil {
 				return journal.Operation{}, err
 			}
 			if before.ArchivedAt != 0 && after.ArchivedAt == 0 {
@@ -41,19 +41,19 @@ func (d *CatalogueService) EditSale(
 			if err := tx.Sales().SaveSales(ctx, after); err != nil {
 				return journal.Operation{}, err
 			}
-			after, err = d.lockedSale(ctx, tx, id)
+			after, err = sc.lockedSale(ctx, tx, id)
 			return journal.Operation{
 				Kind: kind, Object: object("sale", id), Before: before, After: after,
 				Result: after,
 			}, err
 		})
 	if err == nil {
-		d.callOnSale(ctx, &actor, id)
+		sc.callOnSale(ctx, &actor, id)
 	}
 	return edited, err
 }
 
-func (d *CatalogueService) applySaleEdit(after *store.SaleRecord, edit *SaleEdit) {
+func (sc Schedule) applySaleEdit(after *store.SaleRecord, edit *SaleEdit) {
 	set(&after.PriceFen, edit.PriceFen)
 	set(&after.Initial, edit.Stock)
 	set(&after.Limit, edit.Limit)
@@ -62,7 +62,7 @@ func (d *CatalogueService) applySaleEdit(after *store.SaleRecord, edit *SaleEdit
 	set(&after.ClosesAt, edit.ClosesAt)
 	set(&after.Challenge, edit.Challenge)
 	set(&after.Position, edit.Position)
-	after.ArchivedAt = archived(after.ArchivedAt, edit.Archived, d.Now())
+	after.ArchivedAt = archived(after.ArchivedAt, edit.Archived, sc.Now())
 }
 
 // differences returns the names of the fields in which two states of a sale differ.
@@ -94,9 +94,9 @@ func differences(a, b *store.SaleRecord) []string {
 var editableWhileOpen = []string{"limit", "cap", "challenge", "position"}
 
 // checkEdit rejects changes that are no longer safe. Each error names an alternative.
-func (d *CatalogueService) checkEdit(before, after *store.SaleRecord) error {
+func (sc Schedule) checkEdit(before, after *store.SaleRecord) error {
 	changed := differences(before, after)
-	now := d.Now()
+	now := sc.Now()
 	if after.Position < 0 || after.Position > maxPosition {
 		return shop.Fail(shop.BadRequest, "position must be from 0 to 1000000")
 	}
@@ -120,7 +120,7 @@ func (d *CatalogueService) checkEdit(before, after *store.SaleRecord) error {
 	if now >= before.ClosesAt || len(changed) == 0 || len(changed) == 1 && changed[0] == "position" {
 		return nil
 	}
-	return d.checkSale(after)
+	return sc.checkSale(after)
 }
 
 // alternatives maps a field to the alternative while a sale is open.

@@ -65,9 +65,9 @@ const (
 func DefaultCap(limit int) int { return min(max(limit, 0)*capPerLimit, maxCap) }
 
 // SaleRecords lists sales with their present phases and reports whether another page exists.
-func (d *CatalogueService) SaleRecords(ctx context.Context, q store.SalesQuery) ([]store.SaleRecord, bool, error) {
-	q.Now = d.Now()
-	page, more, err := d.Store.Sales().SaleRecords(ctx, q)
+func (sc Schedule) SaleRecords(ctx context.Context, q store.SalesQuery) ([]store.SaleRecord, bool, error) {
+	q.Now = sc.Now()
+	page, more, err := sc.Store.Sales().SaleRecords(ctx, q)
 	for i := range page {
 		setPhases(&page[i], q.Now)
 	}
@@ -75,12 +75,12 @@ func (d *CatalogueService) SaleRecords(ctx context.Context, q store.SalesQuery) 
 }
 
 // SaleRecord reads one sale. NotFound: no such sale.
-func (d *CatalogueService) SaleRecord(ctx context.Context, id shop.ID) (store.SaleRecord, error) {
-	s, err := d.Store.Sales().SaleRecord(ctx, id)
+func (sc Schedule) SaleRecord(ctx context.Context, id shop.ID) (store.SaleRecord, error) {
+	s, err := sc.Store.Sales().SaleRecord(ctx, id)
 	if errors.Is(err, shop.ErrNoRow) {
 		return s, notFound("sale", id, err)
 	}
-	setPhases(&s, d.Now())
+	setPhases(&s, sc.Now())
 	return s, shop.Unavailable("the sale", err)
 }
 
@@ -91,45 +91,45 @@ func setPhases(s *store.SaleRecord, now shop.Millis) {
 }
 
 // CreateSale creates a sale. It is visible immediately and is loaded into Redis five minutes before it opens.
-func (d *CatalogueService) CreateSale(
+func (sc Schedule) CreateSale(
 	ctx context.Context, actor journal.Actor, draft SaleDraft,
 ) (store.SaleRecord, error) {
-	id, err := d.Mint()
+	id, err := sc.Mint()
 	if err != nil {
 		return store.SaleRecord{}, shop.Unavailable("the catalogue", err)
 	}
-	made, err := store.RunOperationFor[store.SaleRecord](ctx, d.Store, actor,
+	made, err := store.RunOperationFor[store.SaleRecord](ctx, sc.Store, actor,
 		func(tx *store.Store) (journal.Operation, error) {
-			made, err := d.addSale(ctx, tx, id, draft)
+			made, err := sc.addSale(ctx, tx, id, draft)
 			return journal.Operation{Kind: "sale.create", Object: object("sale", id), After: made, Result: made}, err
 		})
 	if err == nil {
-		d.callOnSale(ctx, &actor, made.ID)
+		sc.callOnSale(ctx, &actor, made.ID)
 	}
 	return made, err
 }
 
 // CopySale copies a sale into another slot.
-func (d *CatalogueService) CopySale(
+func (sc Schedule) CopySale(
 	ctx context.Context, actor journal.Actor, from shop.ID, c SaleCopy,
 ) (store.SaleRecord, error) {
-	id, err := d.Mint()
+	id, err := sc.Mint()
 	if err != nil {
 		return store.SaleRecord{}, shop.Unavailable("the catalogue", err)
 	}
-	made, err := store.RunOperationFor[store.SaleRecord](ctx, d.Store, actor,
+	made, err := store.RunOperationFor[store.SaleRecord](ctx, sc.Store, actor,
 		func(tx *store.Store) (journal.Operation, error) {
 			original, err := tx.Sales().SaleRecord(ctx, from)
 			if err != nil {
 				return journal.Operation{}, notFound("sale", from, err)
 			}
-			made, err := d.addSale(ctx, tx, id, c.draft(&original))
+			made, err := sc.addSale(ctx, tx, id, c.draft(&original))
 			return journal.Operation{
 				Kind: "sale.create", Object: object("sale", id), After: made, Result: made, Note: "like sale " + from.String(),
 			}, err
 		})
 	if err == nil {
-		d.callOnSale(ctx, &actor, made.ID)
+		sc.callOnSale(ctx, &actor, made.ID)
 	}
 	return made, err
 }
@@ -153,7 +153,7 @@ func (c SaleCopy) draft(original *store.SaleRecord) SaleDraft {
 
 // addSale writes a sale within an operation. It picks the partition with the fewest sales of the slot, because sales
 // that open together should use different partitions.
-func (d *CatalogueService) addSale(
+func (sc Schedule) addSale(
 	ctx context.Context, tx *store.Store, id shop.ID, draft SaleDraft,
 ) (store.SaleRecord, error) {
 	draft.Challenge, draft.Cap = cmp.Or(draft.Challenge, shop.ChallengeNone), cmp.Or(draft.Cap, DefaultCap(draft.Limit))
@@ -179,7 +179,7 @@ func (d *CatalogueService) addSale(
 		Limit: draft.Limit, Cap: draft.Cap, Challenge: draft.Challenge,
 		OpensAt: draft.OpensAt, ClosesAt: draft.ClosesAt,
 	}
-	if err := d.checkSale(&s); err != nil {
+	if err := sc.checkSale(&s); err != nil {
 		return store.SaleRecord{}, err
 	}
 	if s.Partition, _, err = tx.Sales().EmptiestPartition(ctx, slot.ID); err != nil {
@@ -188,7 +188,7 @@ func (d *CatalogueService) addSale(
 	if err := tx.Sales().AddSales(ctx, []shop.Sale{saleOf(&s)}); err != nil {
 		return store.SaleRecord{}, err
 	}
-	return d.lockedSale(ctx, tx, id)
+	return sc.lockedSale(ctx, tx, id)
 }
 
 // saleOf returns the new catalogue row of a sale.
@@ -200,14 +200,14 @@ func saleOf(s *store.SaleRecord) shop.Sale {
 }
 
 // lockedSale reads and locks a sale within an operation.
-func (d *CatalogueService) lockedSale(ctx context.Context, tx *store.Store, id shop.ID) (store.SaleRecord, error) {
+func (sc Schedule) lockedSale(ctx context.Context, tx *store.Store, id shop.ID) (store.SaleRecord, error) {
 	s, err := tx.Sales().LockSale(ctx, id)
-	setPhases(&s, d.Now())
+	setPhases(&s, sc.Now())
 	return s, err
 }
 
 // checkSale rejects invalid terms.
-func (d *CatalogueService) checkSale(s *store.SaleRecord) error {
+func (sc Schedule) checkSale(s *store.SaleRecord) error {
 	if err := checkFen("price_fen", s.PriceFen, 1); err != nil {
 		return err
 	}
@@ -224,18 +224,18 @@ func (d *CatalogueService) checkSale(s *store.SaleRecord) error {
 	case s.PriceFen*int64(s.Limit) > maxFen:
 		return shop.Fail(shop.BadRequest, "price_fen times limit must be at most "+shop.FormatFen(maxFen)+" yuan")
 	}
-	return d.checkWindow(s)
+	return sc.checkWindow(s)
 }
 
-func (d *CatalogueService) checkWindow(s *store.SaleRecord) error {
+func (sc Schedule) checkWindow(s *store.SaleRecord) error {
 	switch {
 	case s.OpensAt >= s.ClosesAt:
 		return shop.Fail(shop.BadRequest, "closes_at must come after opens_at")
 	case s.OpensAt < s.Slot.OpensAt || s.ClosesAt > s.Slot.ClosesAt:
-		return shop.Fail(shop.BadRequest, "opens_at and closes_at must be within "+d.describe(s.Slot))
+		return shop.Fail(shop.BadRequest, "opens_at and closes_at must be within "+sc.describe(s.Slot))
 	case s.OpensAt%1000 != 0 || s.ClosesAt%1000 != 0:
 		return shop.Fail(shop.BadRequest, "opens_at and closes_at must be whole seconds")
-	case s.ClosesAt <= d.Now():
+	case s.ClosesAt <= sc.Now():
 		return shop.Fail(shop.BadRequest, "closes_at is in the past")
 	}
 	return nil

@@ -72,12 +72,12 @@ type SlotPlan struct {
 }
 
 // SlotCalendar returns the slots that overlap [from, to).
-func (d *CatalogueService) SlotCalendar(ctx context.Context, from, to shop.Millis) ([]shop.Slot, error) {
+func (sc Schedule) SlotCalendar(ctx context.Context, from, to shop.Millis) ([]shop.Slot, error) {
 	if from >= to || to.Sub(from) > maxCalendar {
 		return nil, shop.Fail(shop.BadRequest, "to must be after from, by at most 92 days")
 	}
-	slots, err := d.Store.Catalogue().AllSlots(ctx, from, to)
-	now := d.Now()
+	slots, err := sc.Store.Catalogue().AllSlots(ctx, from, to)
+	now := sc.Now()
 	for i := range slots {
 		slots[i].Phase = shop.PhaseAt(now, slots[i].OpensAt, slots[i].ClosesAt)
 	}
@@ -85,7 +85,7 @@ func (d *CatalogueService) SlotCalendar(ctx context.Context, from, to shop.Milli
 }
 
 // Days returns the beginning of the first day and the end of the last day in the zone of the shop.
-func (d *CatalogueService) Days(from, to Day) (shop.Millis, shop.Millis, error) {
+func (sc Schedule) Days(from, to Day) (shop.Millis, shop.Millis, error) {
 	first, err := from.parse()
 	if err != nil {
 		return 0, 0, err
@@ -94,28 +94,28 @@ func (d *CatalogueService) Days(from, to Day) (shop.Millis, shop.Millis, error) 
 	if err != nil {
 		return 0, 0, err
 	}
-	begin := time.Date(first.Year(), first.Month(), first.Day(), 0, 0, 0, 0, d.Zone)
-	end := time.Date(last.Year(), last.Month(), last.Day()+1, 0, 0, 0, 0, d.Zone)
+	begin := time.Date(first.Year(), first.Month(), first.Day(), 0, 0, 0, 0, sc.Zone)
+	end := time.Date(last.Year(), last.Month(), last.Day()+1, 0, 0, 0, 0, sc.Zone)
 	return shop.MillisOf(begin), shop.MillisOf(end), nil
 }
 
 // TimeZone returns the name of the shop's time zone.
-func (d *CatalogueService) TimeZone() string { return d.Zone.String() }
+func (sc Schedule) TimeZone() string { return sc.Zone.String() }
 
 // CreateSlot creates one slot. Conflict: it overlaps another one.
-func (d *CatalogueService) CreateSlot(
+func (sc Schedule) CreateSlot(
 	ctx context.Context, actor journal.Actor, draft SlotDraft,
 ) (shop.Slot, error) {
-	if err := d.checkSlot(draft); err != nil {
+	if err := sc.checkSlot(draft); err != nil {
 		return shop.Slot{}, err
 	}
-	id, err := d.Mint()
+	id, err := sc.Mint()
 	if err != nil {
 		return shop.Slot{}, shop.Unavailable("the catalogue", err)
 	}
 	slot := shop.Slot{ID: id, OpensAt: draft.OpensAt, ClosesAt: draft.ClosesAt, Hidden: draft.Hidden}
-	slot.Phase = shop.PhaseAt(d.Now(), slot.OpensAt, slot.ClosesAt)
-	return store.RunOperationFor[shop.Slot](ctx, d.Store, actor, func(tx *store.Store) (journal.Operation, error) {
+	slot.Phase = shop.PhaseAt(sc.Now(), slot.OpensAt, slot.ClosesAt)
+	return store.RunOperationFor[shop.Slot](ctx, sc.Store, actor, func(tx *store.Store) (journal.Operation, error) {
 		existing, err := tx.Catalogue().LockSlots(ctx, slot.OpensAt, slot.ClosesAt)
 		if draft.Hidden && err == nil {
 			existing, err = tx.Catalogue().AllSlots(ctx, slot.OpensAt, slot.ClosesAt)
@@ -123,7 +123,7 @@ func (d *CatalogueService) CreateSlot(
 				func(s shop.Slot) bool { return !s.Hidden || s.OpensAt != slot.OpensAt })
 		}
 		if err == nil && len(existing) > 0 {
-			err = shop.Fail(shop.Conflict, "the slot overlaps "+d.describe(existing[0]))
+			err = shop.Fail(shop.Conflict, "the slot overlaps "+sc.describe(existing[0]))
 		}
 		if err == nil {
 			err = tx.Catalogue().AddSlots(ctx, []shop.Slot{slot})
@@ -132,7 +132,7 @@ func (d *CatalogueService) CreateSlot(
 	})
 }
 
-func (d *CatalogueService) checkSlot(s SlotDraft) error {
+func (sc Schedule) checkSlot(s SlotDraft) error {
 	switch {
 	case s.OpensAt >= s.ClosesAt:
 		return shop.Fail(shop.BadRequest, "closes_at must come after opens_at")
@@ -140,9 +140,9 @@ func (d *CatalogueService) checkSlot(s SlotDraft) error {
 		return shop.Fail(shop.BadRequest, "a slot must last at most one day")
 	case s.OpensAt%1000 != 0 || s.ClosesAt%1000 != 0:
 		return shop.Fail(shop.BadRequest, "opens_at and closes_at must be whole seconds")
-	case s.ClosesAt <= d.Now():
+	case s.ClosesAt <= sc.Now():
 		return shop.Fail(shop.BadRequest, "closes_at is in the past")
-	case s.OpensAt > d.Now().Add(maxAhead):
+	case s.OpensAt > sc.Now().Add(maxAhead):
 		return shop.Fail(shop.BadRequest, "opens_at must be within the next two years")
 	}
 	return nil
@@ -152,20 +152,20 @@ func (d *CatalogueService) checkSlot(s SlotDraft) error {
 const maxAhead = 2 * 366 * 24 * time.Hour
 
 // describe formats a slot in local time of the shop.
-func (d *CatalogueService) describe(s shop.Slot) string {
-	from, to := s.OpensAt.Time().In(d.Zone), s.ClosesAt.Time().In(d.Zone)
+func (sc Schedule) describe(s shop.Slot) string {
+	from, to := s.OpensAt.Time().In(sc.Zone), s.ClosesAt.Time().In(sc.Zone)
 	return fmt.Sprintf("slot %s, %s–%s", s.ID, from.Format("2006-01-02 15:04"), to.Format("15:04"))
 }
 
 // RemoveSlot removes a slot without sales. A slot that has only archived sales is archived: it is no longer visible,
 // and another slot can use its time. WrongState: it has other sales.
-func (d *CatalogueService) RemoveSlot(ctx context.Context, actor journal.Actor, id shop.ID) (shop.Slot, error) {
-	return store.RunOperationFor[shop.Slot](ctx, d.Store, actor, func(tx *store.Store) (journal.Operation, error) {
+func (sc Schedule) RemoveSlot(ctx context.Context, actor journal.Actor, id shop.ID) (shop.Slot, error) {
+	return store.RunOperationFor[shop.Slot](ctx, sc.Store, actor, func(tx *store.Store) (journal.Operation, error) {
 		slot, err := tx.Catalogue().LockSlot(ctx, id)
 		if err != nil {
 			return journal.Operation{}, notFound("slot", id, err)
 		}
-		slot.Phase = shop.PhaseAt(d.Now(), slot.OpensAt, slot.ClosesAt)
+		slot.Phase = shop.PhaseAt(sc.Now(), slot.OpensAt, slot.ClosesAt)
 		if slot.Sales > 0 {
 			return journal.Operation{}, shop.Failf(shop.WrongState, "the slot has %d sales: only an empty slot can be removed", slot.Sales)
 		}
@@ -179,16 +179,16 @@ func (d *CatalogueService) RemoveSlot(ctx context.Context, actor journal.Actor, 
 }
 
 // ApplyTemplate creates the missing slots of a template: all of them or none. A dry run returns the state of each slot.
-func (d *CatalogueService) ApplyTemplate(
+func (sc Schedule) ApplyTemplate(
 	ctx context.Context, actor journal.Actor, t SlotTemplate,
 ) (SlotPlan, error) {
-	lines, err := t.planSlots(d.Zone)
+	lines, err := t.planSlots(sc.Zone)
 	if err != nil {
 		return SlotPlan{}, err
 	}
-	plan, err := store.RunOperationFor[SlotPlan](ctx, d.Store, actor, func(tx *store.Store) (journal.Operation, error) {
+	create := func(tx *store.Store) (journal.Operation, error) {
 		plan := SlotPlan{Slots: slices.Clone(lines)}
-		slots, err := d.planTemplate(ctx, tx, &plan)
+		slots, err := sc.planTemplate(ctx, tx, &plan)
 		if err == nil && plan.Wrong > 0 && !actor.DryRun {
 			err = shop.Fail(shop.Conflict, plan.problemText())
 		}
@@ -198,7 +198,8 @@ func (d *CatalogueService) ApplyTemplate(
 		return journal.Operation{
 			Kind: "slot.template", Object: "slots:" + string(t.From) + "/" + string(t.To), After: t, Result: plan,
 		}, err
-	})
+	}
+	plan, err := store.RunOperationFor[SlotPlan](ctx, sc.Store, actor, create)
 	plan.DryRun = actor.DryRun
 	return plan, err
 }
@@ -259,7 +260,7 @@ func (t SlotTime) plan(day time.Time, zone *time.Location) (PlannedSlot, error) 
 }
 
 // planTemplate compares a plan with the existing slots and with itself, and returns the slots to create.
-func (d *CatalogueService) planTemplate(ctx context.Context, tx *store.Store, plan *SlotPlan) ([]shop.Slot, error) {
+func (sc Schedule) planTemplate(ctx context.Context, tx *store.Store, plan *SlotPlan) ([]shop.Slot, error) {
 	var from, to shop.Millis
 	for _, line := range plan.Slots {
 		if line.State == PlanNew && (from == 0 || line.OpensAt < from) {
@@ -271,12 +272,12 @@ func (d *CatalogueService) planTemplate(ctx context.Context, tx *store.Store, pl
 	if err != nil {
 		return nil, err
 	}
-	now := d.Now()
+	now := sc.Now()
 	var created []shop.Slot
 	for i := range plan.Slots {
 		line := &plan.Slots[i]
 		if line.State == PlanNew {
-			line.State, line.Message = d.planLine(line, existing, created, now)
+			line.State, line.Message = sc.planLine(line, existing, created, now)
 		}
 		if line.State != PlanNew {
 			if line.State != PlanExists {
@@ -284,7 +285,7 @@ func (d *CatalogueService) planTemplate(ctx context.Context, tx *store.Store, pl
 			}
 			continue
 		}
-		id, err := d.Mint()
+		id, err := sc.Mint()
 		if err != nil {
 			return nil, shop.Unavailable("the catalogue", err)
 		}
@@ -295,7 +296,7 @@ func (d *CatalogueService) planTemplate(ctx context.Context, tx *store.Store, pl
 }
 
 // planLine returns the state of one planned slot and its error text.
-func (d *CatalogueService) planLine(
+func (sc Schedule) planLine(
 	line *PlannedSlot, existing, created []shop.Slot, now shop.Millis,
 ) (PlanState, string) {
 	for _, s := range existing {
@@ -303,7 +304,7 @@ func (d *CatalogueService) planLine(
 			return PlanExists, ""
 		}
 		if s.OpensAt < line.ClosesAt && line.OpensAt < s.ClosesAt {
-			return PlanOverlaps, "overlaps " + d.describe(s)
+			return PlanOverlaps, "overlaps " + sc.describe(s)
 		}
 	}
 	for _, s := range created {

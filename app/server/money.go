@@ -32,7 +32,7 @@ type money struct {
 func (p *parts) composeMoney(c *Config, registry *prometheus.Registry) {
 	payments := &payment.PaymentService{
 		Gateway: p.gateway, Stock: p.inventory.Stock(), Waiting: p.inventory.Queue().Waiting,
-		Trades: p.stores.db.Payments(),
+		Trades:  p.stores.db.Payments(),
 		Refunds: p.stores.db.Refunds(),
 		Orders:  p.stores.db.Orders(), Sale: p.stores.db.Sales().Sale, Effects: p.effects,
 		Margin:  shop.PayMargin(c.PayWindow),

@@ -58,7 +58,7 @@ func (p *parts) handler(c *Config, closing <-chan struct{}, registry *prometheus
 		Refunds: s.refunds, Shipping: s.shipping, Catalogue: service, Sales: s.sales, Search: s.search,
 		Reports:    s.reports,
 		FailedJobs: s.failedJobs, Users: s.users, Blocks: s.blocks, Settings: s.switches,
-		Journal: p.stores.db.Journal(),
+		Journal:        p.stores.db.Journal(),
 		Reconciliation: s.reconciliation,
 		Readiness:      checklist(service, p.stores, p.inventory, p.gateway, c).Readiness,
 

@@ -21,7 +21,7 @@ const minute = shop.Millis(60_000)
 
 // newSaleDraft makes a slot that opens in an hour, and a product for it.
 func newSaleDraft(
-	t *testing.T, s *store.Store, d *backoffice.CatalogueService,
+	t *testing.T, s *store.Store, d *catalogueService,
 ) (shop.Slot, store.ProductRecord, backoffice.SaleDraft) {
 	t.Helper()
 	ctx := kit.Context(t)

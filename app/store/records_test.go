@@ -17,13 +17,21 @@ import (
 	"stampede/app/test/kit"
 )
 
+// catalogueService has all operations on the catalogue.
+type catalogueService struct {
+	*backoffice.CatalogueService
+	backoffice.Products
+	backoffice.Schedule
+}
+
 // serviceOf returns a catalogue service whose clock is fixed at noon of a day in 2026.
-func serviceOf(s *store.Store) *backoffice.CatalogueService {
-	return &backoffice.CatalogueService{
+func serviceOf(s *store.Store) *catalogueService {
+	c := &backoffice.CatalogueService{
 		Store: s, Mint: func() (shop.ID, error) { return nextID(), nil },
 		Clean: func(html string) (string, []string) { return strings.ReplaceAll(html, "<script>", ""), nil },
 		Now:   func() shop.Millis { return noon }, Zone: time.UTC,
 	}
+	return &catalogueService{c, c.Products(), c.Schedule()}
 }
 
 var noon = shop.MillisOf(time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC))

@@ -50,7 +50,7 @@ func (e *env) instant(text string) (shop.Millis, error) {
 	if e.zoneErr != nil {
 		return 0, e.zoneErr
 	}
-	at, err := service.Instant(text)
+	at, err := service.Schedule().Instant(text)
 	if err != nil {
 		return 0, fmt.Errorf("%w: %q %s", errUsage, text, shop.AsError(err).Message)
 	}

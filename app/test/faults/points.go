@@ -89,8 +89,8 @@ var points = []Point{
 	// operations on a sale: committed in the database, not yet applied in Redis
 	at("act.after-commit", after, "Store.RunOperation").calledBy("backoffice.(*SaleService).edit"),
 	at("act.after-terms", after, "script terms").calledBy("backoffice.(*SaleService).edit"),
-	at("edit.after-commit", after, "Store.RunOperation").calledBy("backoffice.(*CatalogueService).EditSale"),
-	at("edit.after-terms", after, "script terms").calledBy("backoffice.(*CatalogueService).EditSale"),
+	at("edit.after-commit", after, "Store.RunOperation").calledBy("backoffice.Schedule.EditSale"),
+	at("edit.after-terms", after, "script terms").calledBy("backoffice.Schedule.EditSale"),
 	at("withdraw.after-request", after, "Store.RunOperation").calledBy("backoffice.(*SaleService).requestWithdrawal"),
 	at("withdraw.after-take", after, "script take_out"), // Redis has decided; the database is not updated
 	at("withdraw.after-settle", after, "Withdrawals.SettleWithdrawal"),
