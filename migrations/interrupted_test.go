@@ -24,12 +24,12 @@ type interrupter struct {
 
 var migrationStatement = regexp.MustCompile("^(--|CREATE|INSERT)")
 
-func (c *interrupter) BeforeQuery(ctx context.Context, e *bun.QueryEvent) context.Context {
+func (i *interrupter) BeforeQuery(ctx context.Context, e *bun.QueryEvent) context.Context {
 	if !migrationStatement.MatchString(e.Query) {
 		return ctx
 	}
-	c.seen++
-	if c.seen <= c.allowed {
+	i.seen++
+	if i.seen <= i.allowed {
 		return ctx
 	}
 	ctx, cancel := context.WithCancel(ctx)

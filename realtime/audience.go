@@ -250,28 +250,28 @@ type recentHint struct {
 // hintRetention is longer than any snapshot takes.
 const hintRetention = time.Minute
 
-func (d *recentHints) put(e recentHint) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.count++
+func (r *recentHints) put(e recentHint) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.count++
 	e.at = time.Now()
 	old := 0
-	for old < len(d.entries) && e.at.Sub(d.entries[old].at) > hintRetention {
+	for old < len(r.entries) && e.at.Sub(r.entries[old].at) > hintRetention {
 		old++
 	}
-	d.entries = append(slices.Delete(d.entries, 0, old), e)
+	r.entries = append(slices.Delete(r.entries, 0, old), e)
 }
 
 // mark returns the current position in the hints.
-func (d *recentHints) mark() int64 {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.count
+func (r *recentHints) mark() int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.count
 }
 
 // since returns the hints after the mark, oldest first.
-func (d *recentHints) since(mark int64) []recentHint {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return slices.Clone(d.entries[max(0, len(d.entries)-int(d.count-mark)):])
+func (r *recentHints) since(mark int64) []recentHint {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.entries[max(0, len(r.entries)-int(r.count-mark)):])
 }

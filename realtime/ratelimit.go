@@ -39,10 +39,10 @@ const (
 )
 
 // add counts an error and reports whether the limit is reached.
-func (s *errorCount) add(now time.Time) (exhausted bool) {
-	if now.Sub(s.since) > unreadableWindow {
-		s.n, s.since = 0, now
+func (e *errorCount) add(now time.Time) (exhausted bool) {
+	if now.Sub(e.since) > unreadableWindow {
+		e.n, e.since = 0, now
 	}
-	s.n++
-	return s.n >= maxUnreadable
+	e.n++
+	return e.n >= maxUnreadable
 }

@@ -51,66 +51,66 @@ func newSequences(partitions int, within time.Duration) sequences {
 }
 
 // recordGap records that messages may be lost.
-func (c *sequences) recordGap(reason string) {
-	if c.gapReason == "" {
-		c.gapReason = reason
+func (s *sequences) recordGap(reason string) {
+	if s.gapReason == "" {
+		s.gapReason = reason
 	}
-	c.probes = nil
+	s.probes = nil
 }
 
 // subscribed records that a new subscription delivers the messages from now on.
-func (c *sequences) subscribed() {
-	for i := range c.parts {
-		p := &c.parts[i]
+func (s *sequences) subscribed() {
+	for i := range s.parts {
+		p := &s.parts[i]
 		p.startUnknown, p.anyReceived = true, false
 	}
-	c.recordGap("new subscription")
+	s.recordGap("new subscription")
 }
 
 // beforeRead must be called before the latest numbers are read. A message that is received after this call may have a
 // number up to the latest number, or a greater one.
-func (c *sequences) beforeRead() {
-	for i := range c.parts {
-		c.parts[i].receivedAtRead = c.parts[i].received
+func (s *sequences) beforeRead() {
+	for i := range s.parts {
+		s.parts[i].receivedAtRead = s.parts[i].received
 	}
 }
 
 // restart continues from the latest numbers. They were read after beforeRead, and the caller reads rows next. A gap
 // that was detected since beforeRead stays recorded, because its messages may be newer than these numbers. In this
 // case the rows are read again.
-func (c *sequences) restart(now time.Duration, ends []shop.SequenceEnd) {
-	for i := range c.parts {
+func (s *sequences) restart(now time.Duration, ends []shop.SequenceEnd) {
+	for i := range s.parts {
 		if ends[i].Unreachable {
 			continue
 		}
-		if !c.parts[i].restart(ends[i], now+c.within) {
-			c.recordGap("a message is missing since the numbers were read")
+		if !s.parts[i].restart(ends[i], now+s.within) {
+			s.recordGap("a message is missing since the numbers were read")
 		}
 	}
 }
 
 // restart reports whether no message after the latest number can be lost.
-func (p *sequence) restart(end shop.SequenceEnd, lateUntil time.Duration) bool {
-	first, receivedSince := p.receivedAtRead, p.received != p.receivedAtRead
-	if p.startUnknown {
-		first, receivedSince = p.from, p.anyReceived
+func (s *sequence) restart(end shop.SequenceEnd, lateUntil time.Duration) bool {
+	first, receivedSince := s.receivedAtRead, s.received != s.receivedAtRead
+	if s.startUnknown {
+		first, receivedSince = s.from, s.anyReceived
 	}
-	p.startUnknown, p.epoch = false, end.Epoch
+	s.startUnknown, s.epoch = false, end.Epoch
 	switch {
-	case !receivedSince || end.Last >= p.received: // all received messages were published before the number was read
-		p.received, p.lateUntil = end.Last, lateUntil
+	case !receivedSince || end.Last >= s.received: // all received messages were published before the number was read
+		s.received, s.lateUntil = end.Last, lateUntil
 		return true
 	case end.Last < first: // messages before the first received one are lost, or numbers went back
 		return false
 	default: // received messages continue beyond the number
-		p.lateUntil = 0
+		s.lateUntil = 0
 		return true
 	}
 }
 
 // received records a message whose changes are queued.
-func (c *sequences) received(now time.Duration, partition int, before, number int64) {
-	p := &c.parts[partition]
+func (s *sequences) received(now time.Duration, partition int, before, number int64) {
+	p := &s.parts[partition]
 	switch {
 	case p.startUnknown && !p.anyReceived:
 		p.anyReceived, p.from, p.received = true, before, number
@@ -119,57 +119,57 @@ func (c *sequences) received(now time.Duration, partition int, before, number in
 	case number <= p.received && now < p.lateUntil: // a late message: the rows were read after its publication
 	default: // a message is lost or a number is repeated; its successors do not report this gap again
 		p.from, p.received = before, number
-		c.recordGap("a message is missing")
+		s.recordGap("a message is missing")
 	}
 }
 
 // recordProbe records an instant of the database's clock and the latest numbers. The numbers were read after the clock
 // and after beforeRead.
-func (c *sequences) recordProbe(now time.Duration, at Cursor, readAt time.Duration, ends []shop.SequenceEnd) {
-	if c.gapReason != "" {
+func (s *sequences) recordProbe(now time.Duration, at Cursor, readAt time.Duration, ends []shop.SequenceEnd) {
+	if s.gapReason != "" {
 		return
 	}
 	unreachable := false
-	for i := range c.parts {
-		switch p := &c.parts[i]; {
+	for i := range s.parts {
+		switch p := &s.parts[i]; {
 		case ends[i].Unreachable:
 			unreachable = true
 		case p.startUnknown:
-			c.recordGap("a partition is reachable again")
+			s.recordGap("a partition is reachable again")
 			return
 		case ends[i].Epoch != p.epoch:
-			c.recordGap("another epoch of Redis")
+			s.recordGap("another epoch of Redis")
 			return
-		case ends[i].Last < max(p.receivedAtRead, c.lastEnd(i)):
-			c.recordGap("message numbers went back")
+		case ends[i].Last < max(p.receivedAtRead, s.lastEnd(i)):
+			s.recordGap("message numbers went back")
 			return
 		}
 	}
 	if unreachable {
 		return
 	}
-	c.probes = append(c.probes, probe{at, readAt, ends, now + c.within})
+	s.probes = append(s.probes, probe{at, readAt, ends, now + s.within})
 }
 
 // lastEnd returns the latest number of the partition in the newest unproven probe; 0: no such probe.
-func (c *sequences) lastEnd(partition int) int64 {
-	if len(c.probes) == 0 {
+func (s *sequences) lastEnd(partition int) int64 {
+	if len(s.probes) == 0 {
 		return 0
 	}
-	return c.probes[len(c.probes)-1].ends[partition].Last
+	return s.probes[len(s.probes)-1].ends[partition].Last
 }
 
 // proven returns the newest probe whose messages were all received. It returns false if no probe was proven since the
 // last call. Call it after each message and each probe. An overdue probe is a gap, even if its messages have arrived
 // since.
-func (c *sequences) proven(now time.Duration) (newest probe, ok bool) {
-	if len(c.probes) > 0 && now > c.probes[0].until {
-		c.recordGap(notReached)
+func (s *sequences) proven(now time.Duration) (newest probe, ok bool) {
+	if len(s.probes) > 0 && now > s.probes[0].until {
+		s.recordGap(notReached)
 	}
-	for i := len(c.probes) - 1; i >= 0; i-- {
-		if c.reached(c.probes[i].ends) {
-			newest = c.probes[i]
-			c.probes = c.probes[i+1:]
+	for i := len(s.probes) - 1; i >= 0; i-- {
+		if s.reached(s.probes[i].ends) {
+			newest = s.probes[i]
+			s.probes = s.probes[i+1:]
 			return newest, true
 		}
 	}
@@ -179,9 +179,9 @@ func (c *sequences) proven(now time.Duration) (newest probe, ok bool) {
 // notReached is the reason of a gap that a subscription without deliveries may have caused.
 const notReached = "a message did not arrive in time"
 
-func (c *sequences) reached(ends []shop.SequenceEnd) bool {
-	for i := range c.parts {
-		if c.parts[i].received < ends[i].Last {
+func (s *sequences) reached(ends []shop.SequenceEnd) bool {
+	for i := range s.parts {
+		if s.parts[i].received < ends[i].Last {
 			return false
 		}
 	}

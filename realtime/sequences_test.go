@@ -24,20 +24,20 @@ func completeSequences() *sequences {
 }
 
 // probe records the given latest numbers; no message arrives in between.
-func (c *sequences) probe(events []shop.SequenceEnd) {
-	c.beforeRead()
-	c.recordProbe(0, Cursor{At: 1795222790123, History: "5f3a9c1e"}, 0, events)
+func (s *sequences) probe(events []shop.SequenceEnd) {
+	s.beforeRead()
+	s.recordProbe(0, Cursor{At: 1795222790123, History: "5f3a9c1e"}, 0, events)
 }
 
 // firstUnreachable has the latest numbers while the Redis of the first partition is unreachable.
 var firstUnreachable = []shop.SequenceEnd{{Unreachable: true}, {Last: 200, Epoch: 1}}
 
 // restartUnreachable subscribes again and reads rows while the Redis of the first partition is unreachable.
-func (c *sequences) restartUnreachable() {
-	c.subscribed()
-	c.beforeRead()
-	c.gapReason = ""
-	c.restart(0, firstUnreachable)
+func (s *sequences) restartUnreachable() {
+	s.subscribed()
+	s.beforeRead()
+	s.gapReason = ""
+	s.restart(0, firstUnreachable)
 }
 
 // F5: cases with and without a gap.

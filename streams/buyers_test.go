@@ -123,35 +123,35 @@ type commandLog struct {
 	commands []string
 }
 
-func (s *commandLog) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (c *commandLog) DialHook(next redis.DialHook) redis.DialHook { return next }
 
-func (s *commandLog) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+func (c *commandLog) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
-		s.add(cmd)
+		c.add(cmd)
 		return next(ctx, cmd)
 	}
 }
 
-func (s *commandLog) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+func (c *commandLog) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
-		s.add(cmds...)
+		c.add(cmds...)
 		return next(ctx, cmds)
 	}
 }
 
-func (s *commandLog) add(cmds ...redis.Cmder) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (c *commandLog) add(cmds ...redis.Cmder) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	for _, cmd := range cmds {
-		s.commands = append(s.commands, cmd.Name())
+		c.commands = append(c.commands, cmd.Name())
 	}
 }
 
-func (s *commandLog) take() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	commands := strings.Join(s.commands, " ")
-	s.commands = nil
+func (c *commandLog) take() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	commands := strings.Join(c.commands, " ")
+	c.commands = nil
 	return commands
 }
 

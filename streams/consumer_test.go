@@ -27,44 +27,44 @@ func newFakeHandler() *fakeHandler {
 	return &fakeHandler{rows: make(map[shop.ID]int), refused: make(map[string]string)}
 }
 
-func (d *fakeHandler) Fulfil(ctx context.Context, entries []shop.Entry) ([]error, error) {
+func (f *fakeHandler) Fulfil(ctx context.Context, entries []shop.Entry) ([]error, error) {
 	outcomes := make([]error, len(entries))
-	if d.fulfil != nil {
+	if f.fulfil != nil {
 		var err error
-		if outcomes, err = d.fulfil(ctx, entries); err != nil {
+		if outcomes, err = f.fulfil(ctx, entries); err != nil {
 			return nil, err
 		}
-	} else if d.outcome != nil {
+	} else if f.outcome != nil {
 		for i, e := range entries {
-			outcomes[i] = d.outcome(e)
+			outcomes[i] = f.outcome(e)
 		}
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	for i, e := range entries {
 		if outcomes[i] == nil {
-			d.rows[e.Order]++
+			f.rows[e.Order]++
 		}
 	}
 	return outcomes, nil
 }
 
-func (d *fakeHandler) Refuse(_ context.Context, e shop.Entry, reason string) error {
-	if d.refuse != nil {
-		if err := d.refuse(e); err != nil {
+func (f *fakeHandler) Refuse(_ context.Context, e shop.Entry, reason string) error {
+	if f.refuse != nil {
+		if err := f.refuse(e); err != nil {
 			return err
 		}
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.refused[e.StreamID] = reason
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.refused[e.StreamID] = reason
 	return nil
 }
 
-func (d *fakeHandler) count() int {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return len(d.rows)
+func (f *fakeHandler) count() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.rows)
 }
 
 // settlingHandler acknowledges the settled entries after the handler, as the flow does.

@@ -112,10 +112,10 @@ type leased struct {
 	score  string
 }
 
-func (h *leased) currentScore() string {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.score
+func (l *leased) currentScore() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.score
 }
 
 func (s *Sweeper) claim(ctx context.Context) (*leased, time.Duration, error) {

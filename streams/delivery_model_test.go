@@ -55,22 +55,22 @@ func TestDeliveriesFollowTheModel(t *testing.T) {
 }
 
 // restart makes a consumer with the name of an earlier one and no other state.
-func (m *deliveries) restart(name string) *Consumer {
-	c := m.f.consumer(name, newFakeHandler())
+func (de *deliveries) restart(name string) *Consumer {
+	c := de.f.consumer(name, newFakeHandler())
 	c.options.ClaimIdle = 0 // every pending entry may be claimed
-	m.consumers[name] = c
+	de.consumers[name] = c
 	return c
 }
 
-func (m *deliveries) anyConsumer(rt *rapid.T) *Consumer {
-	return m.consumers[rapid.SampledFrom([]string{"one", "two"}).Draw(rt, "consumer")]
+func (de *deliveries) anyConsumer(rt *rapid.T) *Consumer {
+	return de.consumers[rapid.SampledFrom([]string{"one", "two"}).Draw(rt, "consumer")]
 }
 
 // pendingOf returns the pending orders of one consumer, or of all, in the order of the stream.
-func (m *deliveries) pendingOf(name string) []shop.ID {
+func (de *deliveries) pendingOf(name string) []shop.ID {
 	var held []shop.ID
-	for _, id := range m.accepted[:m.read] {
-		if by := m.owner[id]; by != "" && (name == "" || by == name) {
+	for _, id := range de.accepted[:de.read] {
+		if by := de.owner[id]; by != "" && (name == "" || by == name) {
 			held = append(held, id)
 		}
 	}
@@ -78,111 +78,111 @@ func (m *deliveries) pendingOf(name string) []shop.ID {
 }
 
 // reserve buys under a new key, or under a used one.
-func (m *deliveries) reserve(rt *rapid.T) {
-	b := buyOf(m.sale, shop.ID(rapid.IntRange(1, 3).Draw(rt, "user")), 1,
+func (de *deliveries) reserve(rt *rapid.T) {
+	b := buyOf(de.sale, shop.ID(rapid.IntRange(1, 3).Draw(rt, "user")), 1,
 		fmt.Sprintf("key-%04d", rapid.IntRange(1, 20).Draw(rt, "key")))
-	d, err := reserveUntilKnown(m.f.ctx, m.gate, b)
+	d, err := reserveUntilKnown(de.f.ctx, de.gate, b)
 	name := fmt.Sprintf("%d/%s", b.User, b.Key)
-	_, known := m.keys[name]
+	_, known := de.keys[name]
 	if want := map[bool]shop.Verdict{false: shop.VerdictReserved, true: shop.VerdictRepeated}[known]; err != nil ||
 		d.Verdict != want {
 		differ(rt, "P4: a buy", "%+v: %+v, want verdict %d, %v", b, d, want, err)
 	}
 	if !known {
-		m.keys[name] = struct{}{}
-		m.users[b.Order] = b.User
-		m.accepted = append(m.accepted, b.Order)
+		de.keys[name] = struct{}{}
+		de.users[b.Order] = b.User
+		de.accepted = append(de.accepted, b.Order)
 	}
 }
 
 // deliver reads the next batch of new entries.
-func (m *deliveries) deliver(rt *rapid.T) {
-	if m.read == len(m.accepted) {
+func (de *deliveries) deliver(rt *rapid.T) {
+	if de.read == len(de.accepted) {
 		rt.Skip("nothing is new")
 	}
-	c := m.anyConsumer(rt)
+	c := de.anyConsumer(rt)
 	c.pendingCursor, c.options.Batch = "", rapid.Int64Range(1, 4).Draw(rt, "batch")
-	got, err := c.read(m.f.ctx)
-	next := m.accepted[m.read:min(len(m.accepted), m.read+int(c.options.Batch))]
-	m.want(rt, "delivered", got, next, err)
-	m.entries = append(m.entries, got...)
-	m.read += len(next)
+	got, err := c.read(de.f.ctx)
+	next := de.accepted[de.read:min(len(de.accepted), de.read+int(c.options.Batch))]
+	de.want(rt, "delivered", got, next, err)
+	de.entries = append(de.entries, got...)
+	de.read += len(next)
 	for _, id := range next {
-		m.owner[id] = c.name
+		de.owner[id] = c.name
 	}
 }
 
 // settle lets a consumer settle some delivered entries, of any consumer, settled before or not.
-func (m *deliveries) settle(rt *rapid.T) {
-	if len(m.entries) == 0 {
+func (de *deliveries) settle(rt *rapid.T) {
+	if len(de.entries) == 0 {
 		rt.Skip("nothing was delivered")
 	}
-	some := rapid.SliceOfN(rapid.SampledFrom(m.entries), 1, 4).Draw(rt, "entries")
-	if _, err := (settlingHandler{newFakeHandler(), m.f.inventory}).Fulfil(m.f.ctx, some); err != nil {
+	some := rapid.SliceOfN(rapid.SampledFrom(de.entries), 1, 4).Draw(rt, "entries")
+	if _, err := (settlingHandler{newFakeHandler(), de.f.inventory}).Fulfil(de.f.ctx, some); err != nil {
 		differ(rt, "I4: settling", "%v", err)
 	}
 	for _, e := range some {
-		if m.owner[e.Order] != "" {
-			delete(m.owner, e.Order)
-			m.settled++
+		if de.owner[e.Order] != "" {
+			delete(de.owner, e.Order)
+			de.settled++
 		}
 	}
 }
 
 // crash ends a consumer without a shutdown. The next consumer with its name finds its pending entries.
-func (m *deliveries) crash(rt *rapid.T) {
-	c := m.restart(m.anyConsumer(rt).name)
+func (de *deliveries) crash(rt *rapid.T) {
+	c := de.restart(de.anyConsumer(rt).name)
 	c.options.Batch = 3
 	var got []shop.Entry
 	for c.pendingCursor != "" {
-		more, err := c.read(m.f.ctx)
+		more, err := c.read(de.f.ctx)
 		if err != nil {
 			differ(rt, "P2: reading pending entries", "%v", err)
 		}
 		got = append(got, more...)
 	}
-	m.want(rt, "found as pending", got, m.pendingOf(c.name), nil)
+	de.want(rt, "found as pending", got, de.pendingOf(c.name), nil)
 }
 
 // claim lets a consumer take over the oldest pending entries of all consumers.
-func (m *deliveries) claim(rt *rapid.T) {
-	c := m.anyConsumer(rt)
+func (de *deliveries) claim(rt *rapid.T) {
+	c := de.anyConsumer(rt)
 	c.options.Batch = rapid.Int64Range(1, 4).Draw(rt, "batch")
 	c.claimFrom = claimStart
-	got, err := c.claim(m.f.ctx)
-	oldest := m.pendingOf("")
+	got, err := c.claim(de.f.ctx)
+	oldest := de.pendingOf("")
 	oldest = oldest[:min(len(oldest), int(c.options.Batch))]
-	m.want(rt, "claimed", got, oldest, err)
+	de.want(rt, "claimed", got, oldest, err)
 	for _, id := range oldest {
-		m.owner[id] = c.name
+		de.owner[id] = c.name
 	}
 }
 
 // trim trims the stream as far as allowed.
-func (m *deliveries) trim(rt *rapid.T) {
-	trimmer := &Trimmer{conn: m.f.inventory.connection, allowed: always, retention: -time.Minute, maxLength: 1}
-	if _, err := trimmer.runOnce(m.f.ctx); err != nil {
+func (de *deliveries) trim(rt *rapid.T) {
+	trimmer := &Trimmer{conn: de.f.inventory.connection, allowed: always, retention: -time.Minute, maxLength: 1}
+	if _, err := trimmer.runOnce(de.f.ctx); err != nil {
 		differ(rt, "P7: trimming", "%v", err)
 	}
 }
 
 // loseReadCounter makes entries-read wrong, as after a replay of the append-only file. LagFixer corrects it.
-func (m *deliveries) loseReadCounter(rt *rapid.T) {
-	stream := m.f.inventory.parts[1].keys.orders
-	groups, err := m.f.client.XInfoGroups(m.f.ctx, stream).Result()
+func (de *deliveries) loseReadCounter(rt *rapid.T) {
+	stream := de.f.inventory.parts[1].keys.orders
+	groups, err := de.f.client.XInfoGroups(de.f.ctx, stream).Result()
 	if err == nil {
-		err = m.f.client.Do(m.f.ctx, "XGROUP", "SETID", stream, group, groups[0].LastDeliveredID,
-			"ENTRIESREAD", rapid.IntRange(0, len(m.accepted)).Draw(rt, "entries read")).Err()
+		err = de.f.client.Do(de.f.ctx, "XGROUP", "SETID", stream, group, groups[0].LastDeliveredID,
+			"ENTRIESREAD", rapid.IntRange(0, len(de.accepted)).Draw(rt, "entries read")).Err()
 	}
 	if err == nil {
-		_, err = NewLagFixer(m.f.inventory).runOnce(m.f.ctx)
+		_, err = NewLagFixer(de.f.inventory).runOnce(de.f.ctx)
 	}
 	if err != nil {
 		differ(rt, "P7: correcting the lag", "%v", err)
 	}
 }
 
-func (m *deliveries) want(rt *rapid.T, what string, got []shop.Entry, want []shop.ID, err error) {
+func (de *deliveries) want(rt *rapid.T, what string, got []shop.Entry, want []shop.ID, err error) {
 	orders := make([]shop.ID, 0, len(got))
 	for i := range got {
 		orders = append(orders, got[i].Order)
@@ -193,23 +193,23 @@ func (m *deliveries) want(rt *rapid.T, what string, got []shop.Entry, want []sho
 }
 
 // compare compares all reads about deliveries with the model.
-func (m *deliveries) compare(rt *rapid.T) {
-	lag, pending := int64(len(m.accepted)-m.read), int64(len(m.owner))
-	if l, p, read := m.f.groupInfo(); l != lag || p != pending {
+func (de *deliveries) compare(rt *rapid.T) {
+	lag, pending := int64(len(de.accepted)-de.read), int64(len(de.owner))
+	if l, p, read := de.f.groupInfo(); l != lag || p != pending {
 		differ(rt, "P7: XINFO", "lag %v pending %v (read %v), the model has %d and %d", l, p, read, lag, pending)
 	}
-	if c := m.f.counters(m.sale); c.Done != m.settled || c.Tickets != int64(len(m.accepted)) {
-		differ(rt, "I4: done", "%d of %d tickets are done, the model has %d of %d", c.Done, c.Tickets, m.settled,
-			len(m.accepted))
+	if c := de.f.counters(de.sale); c.Done != de.settled || c.Tickets != int64(len(de.accepted)) {
+		differ(rt, "I4: done", "%d of %d tickets are done, the model has %d of %d", c.Done, c.Tickets, de.settled,
+			len(de.accepted))
 	}
 	unsettled := make(map[shop.ID]int)
-	for i, id := range m.accepted {
-		if i >= m.read || m.owner[id] != "" {
-			unsettled[m.users[id]]++
+	for i, id := range de.accepted {
+		if i >= de.read || de.owner[id] != "" {
+			unsettled[de.users[id]]++
 		}
 	}
 	for user := shop.ID(1); user <= 3; user++ {
-		got, err := m.f.queue().Waiting(m.f.ctx, user)
+		got, err := de.f.queue().Waiting(de.f.ctx, user)
 		if err != nil || len(got) != unsettled[user] {
 			differ(rt, "P2: the waiting orders of a user", "user %s waits for %d orders, the model has %d, %v", user,
 				len(got), unsettled[user], err)

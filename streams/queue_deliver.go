@@ -192,24 +192,24 @@ type sequencer struct {
 }
 
 // join returns a channel that is closed when the caller may deliver, and a function that lets the next caller deliver.
-func (t *sequencer) join(value string) (ready <-chan struct{}, leave func()) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.last == nil {
-		t.last = make(map[string]chan struct{})
+func (s *sequencer) join(value string) (ready <-chan struct{}, leave func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.last == nil {
+		s.last = make(map[string]chan struct{})
 	}
 	finished := make(chan struct{})
-	previous, occupied := t.last[value]
+	previous, occupied := s.last[value]
 	if !occupied || value == "" {
 		previous = make(chan struct{})
 		close(previous)
 	}
-	t.last[value] = finished
+	s.last[value] = finished
 	return previous, func() {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		if t.last[value] == finished {
-			delete(t.last, value)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.last[value] == finished {
+			delete(s.last, value)
 		}
 		close(finished)
 	}

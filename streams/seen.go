@@ -25,65 +25,65 @@ type reservationRef struct {
 
 // lookup returns the highest seq and the last reservation of the sale; zero values if the epoch is not the recorded
 // one.
-func (s *acceptedReservations) lookup(epoch int64, sale shop.ID) (seq int64, last reservationRef) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.epoch != epoch {
+func (a *acceptedReservations) lookup(epoch int64, sale shop.ID) (seq int64, last reservationRef) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.epoch != epoch {
 		return 0, reservationRef{}
 	}
-	return s.seq, s.last[sale]
+	return a.seq, a.last[sale]
 }
 
 // add records a reply of Redis for the sale.
-func (s *acceptedReservations) add(epoch int64, sale shop.ID, r reservationRef) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (a *acceptedReservations) add(epoch int64, sale shop.ID, r reservationRef) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	switch {
-	case epoch < s.epoch:
+	case epoch < a.epoch:
 		return
-	case epoch > s.epoch:
-		s.reset(epoch)
+	case epoch > a.epoch:
+		a.reset(epoch)
 	}
-	s.seq = max(s.seq, r.seq)
-	if r.order != 0 && r.seq > s.last[sale].seq {
-		s.last[sale] = r
+	a.seq = max(a.seq, r.seq)
+	if r.order != 0 && r.seq > a.last[sale].seq {
+		a.last[sale] = r
 	}
 }
 
-func (s *acceptedReservations) reset(epoch int64) {
-	s.epoch, s.seq, s.last = epoch, 0, make(map[shop.ID]reservationRef)
+func (a *acceptedReservations) reset(epoch int64) {
+	a.epoch, a.seq, a.last = epoch, 0, make(map[shop.ID]reservationRef)
 }
 
 // begin switches to an epoch that began after the given seq. It returns the number of recorded reservations that are
 // missing both in the database and in Redis.
-func (s *acceptedReservations) begin(epoch, lastSeq int64) (lost int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if epoch <= s.epoch {
+func (a *acceptedReservations) begin(epoch, lastSeq int64) (lost int64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if epoch <= a.epoch {
 		return 0
 	}
-	if s.epoch > 0 {
-		lost = max(0, s.seq-lastSeq)
+	if a.epoch > 0 {
+		lost = max(0, a.seq-lastSeq)
 	}
-	s.reset(epoch)
+	a.reset(epoch)
 	return lost
 }
 
 // highest returns the recorded epoch and its highest seq.
-func (s *acceptedReservations) highest() (epoch, seq int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.epoch, s.seq
+func (a *acceptedReservations) highest() (epoch, seq int64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.epoch, a.seq
 }
 
 // lastOrders returns the last reservation of each sale; nil if the epoch is not the recorded one.
-func (s *acceptedReservations) lastOrders(epoch int64, partition int) (orders []shop.LastOrder) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.epoch != epoch {
+func (a *acceptedReservations) lastOrders(epoch int64, partition int) (orders []shop.LastOrder) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.epoch != epoch {
 		return nil
 	}
-	for sale, r := range s.last {
+	for sale, r := range a.last {
 		orders = append(
 			orders, shop.LastOrder{Sale: shop.SaleRef{ID: sale, Partition: partition}, User: r.user, Order: r.order},
 		)
@@ -92,8 +92,8 @@ func (s *acceptedReservations) lastOrders(epoch int64, partition int) (orders []
 }
 
 // drop removes a sale that is no longer in Redis.
-func (s *acceptedReservations) drop(sale shop.ID) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.last, sale)
+func (a *acceptedReservations) drop(sale shop.ID) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.last, sale)
 }

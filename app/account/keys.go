@@ -84,18 +84,18 @@ func fingerprint(key []byte) string {
 }
 
 // byKid returns the accepted key with this fingerprint, or nil.
-func (r *keyring) byKid(kid string, now shop.Millis) *signingKey {
-	return r.find(now, func(k *signingKey) bool { return k.kid == kid })
+func (ke *keyring) byKid(kid string, now shop.Millis) *signingKey {
+	return ke.find(now, func(k *signingKey) bool { return k.kid == kid })
 }
 
 // byHeader returns the accepted key with the header of this token, or nil.
-func (r *keyring) byHeader(token string, now shop.Millis) *signingKey {
-	return r.find(now, func(k *signingKey) bool { return strings.HasPrefix(token, k.header) })
+func (ke *keyring) byHeader(token string, now shop.Millis) *signingKey {
+	return ke.find(now, func(k *signingKey) bool { return strings.HasPrefix(token, k.header) })
 }
 
-func (r *keyring) find(now shop.Millis, matches func(k *signingKey) bool) *signingKey {
-	for i := range r.keys {
-		if k := &r.keys[i]; matches(k) && r.accepts(k.generation, now) {
+func (ke *keyring) find(now shop.Millis, matches func(k *signingKey) bool) *signingKey {
+	for i := range ke.keys {
+		if k := &ke.keys[i]; matches(k) && ke.accepts(k.generation, now) {
 			return k
 		}
 	}
@@ -103,12 +103,12 @@ func (r *keyring) find(now shop.Millis, matches func(k *signingKey) bool) *signi
 }
 
 // accepts reports whether tokens of a generation are accepted.
-func (r *keyring) accepts(generation int64, now shop.Millis) bool {
+func (ke *keyring) accepts(generation int64, now shop.Millis) bool {
 	switch {
-	case generation < r.Oldest:
+	case generation < ke.Oldest:
 		return false
-	case generation == r.Number, generation == r.Number+1:
+	case generation == ke.Number, generation == ke.Number+1:
 		return true
 	}
-	return generation == r.Number-1 && now < r.Since.Add(MaxLife+time.Minute)
+	return generation == ke.Number-1 && now < ke.Since.Add(MaxLife+time.Minute)
 }

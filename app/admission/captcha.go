@@ -71,8 +71,8 @@ type userCounts struct {
 
 // admitPicture counts a requested picture. unsolved is the number of earlier pictures without a submitted solution.
 // RateLimited: the user has reached a limit.
-func (t *captchaCounts) admitPicture(user shop.ID, now time.Time) (unsolved int, err error) {
-	err = t.count(user, now, func(counts *userCounts) bool {
+func (c *captchaCounts) admitPicture(user shop.ID, now time.Time) (unsolved int, err error) {
+	err = c.count(user, now, func(counts *userCounts) bool {
 		unsolved = max(0, counts.pictures-counts.solutions)
 		counts.pictures++
 		return counts.pictures <= maxPictures && counts.wrong < maxWrongSolutions
@@ -81,28 +81,28 @@ func (t *captchaCounts) admitPicture(user shop.ID, now time.Time) (unsolved int,
 }
 
 // admitSolution counts a solution. RateLimited: the user has sent maxWrongSolutions wrong solutions.
-func (t *captchaCounts) admitSolution(user shop.ID, now time.Time) error {
-	return t.count(user, now, func(counts *userCounts) bool {
+func (c *captchaCounts) admitSolution(user shop.ID, now time.Time) error {
+	return c.count(user, now, func(counts *userCounts) bool {
 		counts.solutions++
 		return counts.wrong < maxWrongSolutions
 	})
 }
 
 // countWrong records a wrong solution.
-func (t *captchaCounts) countWrong(user shop.ID, now time.Time) {
-	_ = t.count(user, now, func(counts *userCounts) bool { counts.wrong++; return true })
+func (c *captchaCounts) countWrong(user shop.ID, now time.Time) {
+	_ = c.count(user, now, func(counts *userCounts) bool { counts.wrong++; return true })
 }
 
-func (t *captchaCounts) count(user shop.ID, now time.Time, admit func(counts *userCounts) bool) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	counts := t.byUser[user]
+func (c *captchaCounts) count(user shop.ID, now time.Time, admit func(counts *userCounts) bool) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	counts := c.byUser[user]
 	if counts == nil || !now.Before(counts.ends) {
-		if t.byUser == nil || len(t.byUser) >= maxCountedUsers {
-			t.byUser = make(map[shop.ID]*userCounts)
+		if c.byUser == nil || len(c.byUser) >= maxCountedUsers {
+			c.byUser = make(map[shop.ID]*userCounts)
 		}
 		counts = &userCounts{ends: now.Add(time.Minute)}
-		t.byUser[user] = counts
+		c.byUser[user] = counts
 	}
 	if admit(counts) {
 		return nil

@@ -44,8 +44,8 @@ func newFuzzAdapter(f *testing.F) (*Alipay, *rsa.PrivateKey) {
 // fixedReply is a gateway that returns the same reply to every call.
 type fixedReply []byte
 
-func (s fixedReply) RoundTrip(*http.Request) (*http.Response, error) {
-	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(bytes.NewReader(s))}, nil
+func (f fixedReply) RoundTrip(*http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(bytes.NewReader(f))}, nil
 }
 
 // P8: only a notification with exactly the fields that the gateway signed is accepted.

@@ -67,46 +67,46 @@ func newTestSetup(t testing.TB, change func(*alipay.Options)) *testSetup {
 	return c
 }
 
-func (c *testSetup) receive(w http.ResponseWriter, r *http.Request) {
+func (s *testSetup) receive(w http.ResponseWriter, r *http.Request) {
 	_ = r.ParseForm()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.received = append(c.received, r.PostForm)
-	_, _ = w.Write([]byte(c.reply))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.received = append(s.received, r.PostForm)
+	_, _ = w.Write([]byte(s.reply))
 }
 
 // notifications waits for at least n notifications and returns all that have arrived.
-func (c *testSetup) notifications(t testing.TB, n int) []url.Values {
+func (s *testSetup) notifications(t testing.TB, n int) []url.Values {
 	t.Helper()
 	var received []url.Values
 	kit.Eventually(t, time.Minute, func() (bool, string) {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		received = append([]url.Values(nil), c.received...)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		received = append([]url.Values(nil), s.received...)
 		return len(received) >= n, "notifications are missing"
 	})
 	return received
 }
 
-func (c *testSetup) inject(t *testing.T, faults ...sim.Fault) {
+func (s *testSetup) inject(t *testing.T, faults ...sim.Fault) {
 	t.Helper()
 	for _, f := range faults {
-		kit.Must(t, errOf(c.sim.Inject(f)))
+		kit.Must(t, errOf(s.sim.Inject(f)))
 	}
 }
 
 // pay opens a payment and opens the cashier page as the buyer.
-func (c *testSetup) pay(t *testing.T, order shop.ID, via payment.PayVia) {
+func (s *testSetup) pay(t *testing.T, order shop.ID, via payment.PayVia) {
 	t.Helper()
-	p, err := c.Pay(t.Context(), request(order, via))
+	p, err := s.Pay(t.Context(), request(order, via))
 	kit.Must(t, err)
 	if via == payment.ViaQR {
-		response, err := c.client.Get(p.QR)
+		response, err := s.client.Get(p.QR)
 		kit.Must(t, err)
 		_ = response.Body.Close()
 		return
 	}
-	if got, err := c.sim.Open(p.URL + p.OrderString); err != nil || got != order.String() {
+	if got, err := s.sim.Open(p.URL + p.OrderString); err != nil || got != order.String() {
 		t.Fatalf("open the payment page %+v: got the order %q, %v, want %v", p, got, err, order)
 	}
 }
@@ -118,9 +118,9 @@ func request(order shop.ID, via payment.PayVia) payment.PayRequest {
 	}
 }
 
-func (c *testSetup) query(t *testing.T, order shop.ID) payment.Trade {
+func (s *testSetup) query(t *testing.T, order shop.ID) payment.Trade {
 	t.Helper()
-	trade, err := c.Query(t.Context(), order)
+	trade, err := s.Query(t.Context(), order)
 	kit.Must(t, err)
 	return trade
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // cookie returns the refresh cookie that a response sets.
-func (a response) cookie() string { return a.header.Get("Set-Cookie") }
+func (r response) cookie() string { return r.header.Get("Set-Cookie") }
 
 func openAccounts(t *testing.T) (*site, *world) {
 	t.Helper()
@@ -34,8 +34,8 @@ func (s *site) loginApp() string {
 }
 
 // token returns the refresh token in the cookie that a response sets.
-func (a response) token() string {
-	token, _, _ := strings.Cut(strings.TrimPrefix(a.cookie(), refreshCookie+"="), ";")
+func (r response) token() string {
+	token, _, _ := strings.Cut(strings.TrimPrefix(r.cookie(), refreshCookie+"="), ";")
 	return token
 }
 

@@ -55,9 +55,9 @@ type fakeCheckout struct {
 	fail error
 }
 
-func (b *fakeCheckout) buy(_ context.Context, _ shop.ID, req order.BuyRequest) (order.Receipt, error) {
-	b.got.Store(&req)
-	return order.Receipt{Order: 1234567890123456789, Ticket: 3, Place: 2, State: shop.Reserved}, b.fail
+func (f *fakeCheckout) buy(_ context.Context, _ shop.ID, req order.BuyRequest) (order.Receipt, error) {
+	f.got.Store(&req)
+	return order.Receipt{Order: 1234567890123456789, Ticket: 3, Place: 2, State: shop.Reserved}, f.fail
 }
 
 // site is a running server with the routes, and its HTTP client.

@@ -23,7 +23,7 @@ const MaxBlock = 10 * 365 * 24 * time.Hour
 
 // AddBlock blocks a user, an address or a network and returns the stored block. WrongState: the block
 // applies to the operator, or to the last admin who can log in. Forbidden: only an admin can block this account.
-func (d *BlockService) AddBlock(
+func (s *BlockService) AddBlock(
 	ctx context.Context, actor journal.Actor, b store.Block, duration time.Duration,
 ) (store.Block, error) {
 	if b.CreatedBy == "" {
@@ -39,7 +39,7 @@ func (d *BlockService) AddBlock(
 	if blocksActor(&b, &actor) {
 		return b, shop.Fail(shop.WrongState, "this block would apply to you: it has your account or your address")
 	}
-	number, err := store.RunOperationFor[int64](ctx, d.Store, actor, func(tx *store.Store) (journal.Operation, error) {
+	number, err := store.RunOperationFor[int64](ctx, s.Store, actor, func(tx *store.Store) (journal.Operation, error) {
 		if err := mayBlock(ctx, tx, &b, &actor); err != nil {
 			return journal.Operation{}, err
 		}
@@ -53,7 +53,7 @@ func (d *BlockService) AddBlock(
 		return b, err
 	}
 	// The journal stores only a part of the block, and the block may have been removed since.
-	all, err := d.Store.Blocks().Blocks(ctx, 0)
+	all, err := s.Store.Blocks().Blocks(ctx, 0)
 	if i := slices.IndexFunc(all, func(stored store.Block) bool { return stored.ID == number }); i >= 0 {
 		return all[i], nil
 	}
@@ -92,14 +92,14 @@ func mayBlock(ctx context.Context, tx *store.Store, b *store.Block, actor *journ
 }
 
 // ListBlocks returns the blocks in force, oldest first.
-func (d *BlockService) ListBlocks(ctx context.Context) ([]store.Block, error) {
-	blocks, err := d.Store.Blocks().Blocks(ctx, d.Time())
+func (s *BlockService) ListBlocks(ctx context.Context) ([]store.Block, error) {
+	blocks, err := s.Store.Blocks().Blocks(ctx, s.Time())
 	return blocks, shop.Unavailable("the block list", err)
 }
 
 // RemoveBlock removes a block. NotFound: no such block is in force.
-func (d *BlockService) RemoveBlock(ctx context.Context, actor journal.Actor, id int64) error {
-	_, err := d.Store.RunOperation(ctx, actor, func(tx *store.Store) (journal.Operation, error) {
+func (s *BlockService) RemoveBlock(ctx context.Context, actor journal.Actor, id int64) error {
+	_, err := s.Store.RunOperation(ctx, actor, func(tx *store.Store) (journal.Operation, error) {
 		removed, err := tx.Blocks().RemoveBlock(ctx, id)
 		return journal.Operation{Kind: "block.remove", Object: blockObject(&removed), Before: journaledBlock(&removed)}, err
 	})

@@ -31,14 +31,14 @@ type Quarantine[M any] interface {
 }
 
 // ListDead returns the oldest dead letters, up to limit, and reports whether there are more.
-func (l *FailedJobs) ListDead(ctx context.Context, limit int) ([]shop.DeadLetter, bool, error) {
-	all, err := l.Letters.Redis.Queue().DeadLetters(ctx)
+func (f *FailedJobs) ListDead(ctx context.Context, limit int) ([]shop.DeadLetter, bool, error) {
+	all, err := f.Letters.Redis.Queue().DeadLetters(ctx)
 	return shop.FirstOf("dead letters", all, limit, err)
 }
 
 // DeadLetter reads one dead letter. NotFound: no such dead letter.
-func (l *FailedJobs) DeadLetter(ctx context.Context, id string) (shop.DeadLetter, error) {
-	letter, err := l.Letters.Redis.Queue().DeadLetter(ctx, id)
+func (f *FailedJobs) DeadLetter(ctx context.Context, id string) (shop.DeadLetter, error) {
+	letter, err := f.Letters.Redis.Queue().DeadLetter(ctx, id)
 	if errors.Is(err, shop.ErrNoRow) {
 		return letter, shop.Fail(shop.NotFound, "no such dead letter: "+shop.Clip(id, 40))
 	}
@@ -46,24 +46,24 @@ func (l *FailedJobs) DeadLetter(ctx context.Context, id string) (shop.DeadLetter
 }
 
 // ReplayDead processes the order of a dead letter once more. See recovery.DeadLetters.
-func (l *FailedJobs) ReplayDead(ctx context.Context, actor journal.Actor, id string) (shop.Order, error) {
-	done, letter, err := l.runOnDeadLetter(ctx, actor, "dead.replay", id)
+func (f *FailedJobs) ReplayDead(ctx context.Context, actor journal.Actor, id string) (shop.Order, error) {
+	done, letter, err := f.runOnDeadLetter(ctx, actor, "dead.replay", id)
 	if err != nil {
 		return shop.Order{}, err
 	}
-	order, err := l.Letters.Replay(ctx, id)
+	order, err := f.Letters.Replay(ctx, id)
 	if done.Repeated && errors.Is(err, &shop.Error{Code: shop.NotFound}) { // the first call completed
-		order, err = l.Store.Orders().Order(ctx, letter.Order)
+		order, err = f.Store.Orders().Order(ctx, letter.Order)
 	}
 	return order, shop.UnknownOutcome("replay dead letter "+shop.Clip(id, 40), err)
 }
 
 // DropDead deletes a dead letter; its order stays refused.
-func (l *FailedJobs) DropDead(ctx context.Context, actor journal.Actor, id string) error {
-	if _, _, err := l.runOnDeadLetter(ctx, actor, "dead.drop", id); err != nil {
+func (f *FailedJobs) DropDead(ctx context.Context, actor journal.Actor, id string) error {
+	if _, _, err := f.runOnDeadLetter(ctx, actor, "dead.drop", id); err != nil {
 		return err
 	}
-	_, err := l.Letters.Redis.Queue().RemoveDeadLetter(ctx, id)
+	_, err := f.Letters.Redis.Queue().RemoveDeadLetter(ctx, id)
 	return shop.UnknownOutcome("drop dead letter "+shop.Clip(id, 40), err)
 }
 
@@ -74,11 +74,11 @@ type letterOrder struct {
 }
 
 // runOnDeadLetter writes the operation to the journal before it is performed, and returns the order of the dead letter.
-func (l *FailedJobs) runOnDeadLetter(
+func (f *FailedJobs) runOnDeadLetter(
 	ctx context.Context, actor journal.Actor, kind, id string,
 ) (done journal.Done, entry letterOrder, err error) {
-	done, err = l.Store.RunOperation(ctx, actor, func(*store.Store) (journal.Operation, error) {
-		letter, err := l.DeadLetter(ctx, id)
+	done, err = f.Store.RunOperation(ctx, actor, func(*store.Store) (journal.Operation, error) {
+		letter, err := f.DeadLetter(ctx, id)
 		entry := letterOrder{letter.Order, letter.Sale}
 		return journal.Operation{Kind: kind, Object: "dead:" + id, Before: entry, Result: entry}, err
 	})
@@ -89,56 +89,56 @@ func (l *FailedJobs) runOnDeadLetter(
 }
 
 // ListMessages returns the oldest quarantined postings, up to limit, and reports whether there are more.
-func (l *FailedJobs) ListMessages(ctx context.Context, limit int) ([]outbox.QuarantinedMessage, bool, error) {
-	all, err := l.Postings.Quarantined(ctx)
+func (f *FailedJobs) ListMessages(ctx context.Context, limit int) ([]outbox.QuarantinedMessage, bool, error) {
+	all, err := f.Postings.Quarantined(ctx)
 	return shop.FirstOf("quarantined postings", all, limit, err)
 }
 
 // ReplayMessage delivers a quarantined posting again.
-func (l *FailedJobs) ReplayMessage(ctx context.Context, actor journal.Actor, id string) error {
-	return l.runOnEntry(ctx, actor, failedJob{"parked.replay", "parked:", id, l.journaledPosting}, l.Postings.Replay)
+func (f *FailedJobs) ReplayMessage(ctx context.Context, actor journal.Actor, id string) error {
+	return f.runOnEntry(ctx, actor, failedJob{"parked.replay", "parked:", id, f.journaledPosting}, f.Postings.Replay)
 }
 
 // DropMessage deletes a quarantined posting.
-func (l *FailedJobs) DropMessage(ctx context.Context, actor journal.Actor, id string) error {
-	return l.runOnEntry(ctx, actor, failedJob{"parked.drop", "parked:", id, l.journaledPosting}, withoutResult(l.Postings.Drop))
+func (f *FailedJobs) DropMessage(ctx context.Context, actor journal.Actor, id string) error {
+	return f.runOnEntry(ctx, actor, failedJob{"parked.drop", "parked:", id, f.journaledPosting}, withoutResult(f.Postings.Drop))
 }
 
 // Repost appends every posting that reached the back office since the instant to its stream once more, and returns the
 // number of entries. A worker appends them.
-func (l *FailedJobs) Repost(ctx context.Context, actor journal.Actor, since shop.Millis) (int64, error) {
-	return store.RunOperationFor[int64](ctx, l.Store, actor, func(tx *store.Store) (journal.Operation, error) {
+func (f *FailedJobs) Repost(ctx context.Context, actor journal.Actor, since shop.Millis) (int64, error) {
+	return store.RunOperationFor[int64](ctx, f.Store, actor, func(tx *store.Store) (journal.Operation, error) {
 		n, err := tx.Outbox().Repost(ctx, since)
 		after := map[string]any{"since": since, "entries": n}
 		return journal.Operation{Kind: "backoffice.repost", Object: "backoffice", After: after, Result: n}, err
 	})
 }
 
-func (l *FailedJobs) journaledPosting(ctx context.Context, id string) (any, error) {
-	all, err := l.Postings.Quarantined(ctx)
+func (f *FailedJobs) journaledPosting(ctx context.Context, id string) (any, error) {
+	all, err := f.Postings.Quarantined(ctx)
 	return findEntry(all, err, func(m *outbox.QuarantinedMessage) (any, bool) {
 		return map[string]any{"order": m.Message.Order, "rev": m.Message.Rev}, m.ID == id
 	})
 }
 
 // ListEmails returns the oldest quarantined e-mails, up to limit, and reports whether there are more.
-func (l *FailedJobs) ListEmails(ctx context.Context, limit int) ([]outbox.QuarantinedEmail, bool, error) {
-	all, err := l.Mails.Quarantined(ctx)
+func (f *FailedJobs) ListEmails(ctx context.Context, limit int) ([]outbox.QuarantinedEmail, bool, error) {
+	all, err := f.Mails.Quarantined(ctx)
 	return shop.FirstOf("quarantined e-mails", all, limit, err)
 }
 
 // ReplayEmail sends a quarantined e-mail again.
-func (l *FailedJobs) ReplayEmail(ctx context.Context, actor journal.Actor, id string) error {
-	return l.runOnEntry(ctx, actor, failedJob{"mail.retry", "mail:", id, l.journaledEmail}, l.Mails.Replay)
+func (f *FailedJobs) ReplayEmail(ctx context.Context, actor journal.Actor, id string) error {
+	return f.runOnEntry(ctx, actor, failedJob{"mail.retry", "mail:", id, f.journaledEmail}, f.Mails.Replay)
 }
 
 // DropEmail deletes a quarantined e-mail.
-func (l *FailedJobs) DropEmail(ctx context.Context, actor journal.Actor, id string) error {
-	return l.runOnEntry(ctx, actor, failedJob{"mail.drop", "mail:", id, l.journaledEmail}, withoutResult(l.Mails.Drop))
+func (f *FailedJobs) DropEmail(ctx context.Context, actor journal.Actor, id string) error {
+	return f.runOnEntry(ctx, actor, failedJob{"mail.drop", "mail:", id, f.journaledEmail}, withoutResult(f.Mails.Drop))
 }
 
-func (l *FailedJobs) journaledEmail(ctx context.Context, id string) (any, error) {
-	all, err := l.Mails.Quarantined(ctx)
+func (f *FailedJobs) journaledEmail(ctx context.Context, id string) (any, error) {
+	all, err := f.Mails.Quarantined(ctx)
 	return findEntry(all, err, func(m *outbox.QuarantinedEmail) (any, bool) {
 		return map[string]any{"kind": m.Kind}, m.ID == id // the address is personal data
 	})
@@ -152,10 +152,10 @@ type failedJob struct {
 
 // runOnEntry writes the operation to the journal and then performs it. If the entry is missing when an operation is
 // repeated, the first attempt has completed.
-func (l *FailedJobs) runOnEntry(
+func (f *FailedJobs) runOnEntry(
 	ctx context.Context, actor journal.Actor, e failedJob, change func(ctx context.Context, id string) error,
 ) error {
-	done, err := l.Store.RunOperation(ctx, actor, func(*store.Store) (journal.Operation, error) {
+	done, err := f.Store.RunOperation(ctx, actor, func(*store.Store) (journal.Operation, error) {
 		before, err := e.existing(ctx, e.id)
 		if errors.Is(err, shop.ErrNoRow) {
 			return journal.Operation{}, shop.Fail(shop.NotFound, "no such entry: "+shop.Clip(e.id, 40))

@@ -33,8 +33,8 @@ type (
 	failedEmails   struct{ *failedEntries }
 )
 
-func (e failedMessages) Quarantined(context.Context) (out []outbox.QuarantinedMessage, err error) {
-	for _, n := range e.names {
+func (f failedMessages) Quarantined(context.Context) (out []outbox.QuarantinedMessage, err error) {
+	for _, n := range f.names {
 		out = append(out, outbox.QuarantinedMessage{ID: n, Message: outbox.Message{Order: 9, Rev: 2}})
 	}
 	return out, nil

@@ -51,29 +51,29 @@ type ReportService struct {
 const reportSeconds = 120_000
 
 // SaleReport creates the report of a sale. NotFound: no such sale.
-func (d *ReportService) SaleReport(ctx context.Context, id shop.ID) (SaleReport, error) {
-	sale, err := d.Auditor.Store.Sales().Sale(ctx, id)
+func (rs *ReportService) SaleReport(ctx context.Context, id shop.ID) (SaleReport, error) {
+	sale, err := rs.Auditor.Store.Sales().Sale(ctx, id)
 	if errors.Is(err, shop.ErrNoRow) || err == nil && sale.Hidden {
 		return SaleReport{}, shop.ErrNoSale
 	}
 	if err != nil {
 		return SaleReport{}, shop.Unavailable("the sale", err)
 	}
-	sums, err := d.Reader.SumSale(ctx, id, sale.OpensAt, sale.OpensAt+reportSeconds)
+	sums, err := rs.Reader.SumSale(ctx, id, sale.OpensAt, sale.OpensAt+reportSeconds)
 	if err != nil {
 		return SaleReport{}, shop.Unavailable("the orders of the sale", err)
 	}
-	balance, err := d.Auditor.AuditSale(ctx, id)
+	balance, err := rs.Auditor.AuditSale(ctx, id)
 	if err != nil {
 		return SaleReport{}, shop.Unavailable("the stock of the sale", err)
 	}
-	figures, err := d.Redis.Figures().SaleFigures(ctx, id)
+	figures, err := rs.Redis.Figures().SaleFigures(ctx, id)
 	if err != nil {
 		return SaleReport{}, shop.Unavailable("the counts of the sale", err)
 	}
 	r := SaleReport{
 		Sale: id, Product: sale.Product.Name, PriceFen: sale.PriceFen, OpensAt: sale.OpensAt, ClosesAt: sale.ClosesAt,
-		At: d.Clock.Now(), Speed: SaleSpeed{Seconds: sums.Seconds, Minutes: sums.Minutes},
+		At: rs.Clock.Now(), Speed: SaleSpeed{Seconds: sums.Seconds, Minutes: sums.Minutes},
 		Buys: board.BuysOf(figures), States: sums.States, Pruned: sums.Pruned, Money: sums.Money, Balance: balance,
 	}
 	for _, s := range sums.Seconds {

@@ -45,16 +45,16 @@ type SaleOperation struct {
 }
 
 // Terms reads the terms of a sale. NotFound: no such sale.
-func (d *SaleService) Terms(ctx context.Context, sale shop.ID) (shop.SaleTerms, error) {
-	s, err := d.Store.Sales().Sale(ctx, sale)
+func (ss *SaleService) Terms(ctx context.Context, sale shop.ID) (shop.SaleTerms, error) {
+	s, err := ss.Store.Sales().Sale(ctx, sale)
 	return shop.TermsOf(&s), shop.Unavailable("the sale", notFound("sale", sale, err))
 }
 
 // PauseSale stops buys. Holds stay valid and orders can still be paid.
-func (d *SaleService) PauseSale(
+func (ss *SaleService) PauseSale(
 	ctx context.Context, actor journal.Actor, sale shop.ID, a SaleOperation,
 ) (OperatorSale, error) {
-	return d.edit(ctx, actor, "sale.pause", sale, a, func(s *shop.Sale, _ shop.Millis) error {
+	return ss.edit(ctx, actor, "sale.pause", sale, a, func(s *shop.Sale, _ shop.Millis) error {
 		if s.Paused {
 			return shop.Fail(shop.WrongState, "the sale is already paused")
 		}
@@ -64,10 +64,10 @@ func (d *SaleService) PauseSale(
 }
 
 // ResumeSale allows buys again.
-func (d *SaleService) ResumeSale(
+func (ss *SaleService) ResumeSale(
 	ctx context.Context, actor journal.Actor, sale shop.ID, a SaleOperation,
 ) (OperatorSale, error) {
-	return d.edit(ctx, actor, "sale.resume", sale, a, func(s *shop.Sale, _ shop.Millis) error {
+	return ss.edit(ctx, actor, "sale.resume", sale, a, func(s *shop.Sale, _ shop.Millis) error {
 		if !s.Paused {
 			return shop.Fail(shop.WrongState, "the sale is not paused")
 		}
@@ -77,10 +77,10 @@ func (d *SaleService) ResumeSale(
 }
 
 // EndSale closes an open sale, or a hidden one before it opens. Unpaid orders keep their payment deadline.
-func (d *SaleService) EndSale(
+func (ss *SaleService) EndSale(
 	ctx context.Context, actor journal.Actor, sale shop.ID, a SaleOperation,
 ) (OperatorSale, error) {
-	return d.edit(ctx, actor, "sale.end", sale, a, func(s *shop.Sale, now shop.Millis) error {
+	return ss.edit(ctx, actor, "sale.end", sale, a, func(s *shop.Sale, now shop.Millis) error {
 		switch shop.PhaseAt(now, s.OpensAt, s.ClosesAt) {
 		case shop.Upcoming:
 			if s.Hidden {
@@ -98,13 +98,13 @@ func (d *SaleService) EndSale(
 }
 
 // SetSaleChallenge changes the challenge that buyers of a sale must solve.
-func (d *SaleService) SetSaleChallenge(
+func (ss *SaleService) SetSaleChallenge(
 	ctx context.Context, actor journal.Actor, sale shop.ID, a SaleOperation, c shop.Challenge,
 ) (OperatorSale, error) {
 	if _, err := shop.ParseChallenge(string(c)); err != nil {
 		return OperatorSale{}, err
 	}
-	return d.edit(ctx, actor, "sale.challenge", sale, a, func(s *shop.Sale, _ shop.Millis) error {
+	return ss.edit(ctx, actor, "sale.challenge", sale, a, func(s *shop.Sale, _ shop.Millis) error {
 		s.Challenge = c
 		return nil
 	})
@@ -114,13 +114,13 @@ func (d *SaleService) SetSaleChallenge(
 const maxAdded = 1_000_000
 
 // AddStock adds units to a sale.
-func (d *SaleService) AddStock(
+func (ss *SaleService) AddStock(
 	ctx context.Context, actor journal.Actor, sale shop.ID, a SaleOperation, units int64,
 ) (OperatorSale, error) {
 	if units < 1 || units > maxAdded {
 		return OperatorSale{}, shop.Failf(shop.BadRequest, "units must be from 1 to %d", maxAdded)
 	}
-	return d.edit(ctx, actor, "sale.add_stock", sale, a, func(s *shop.Sale, now shop.Millis) error {
+	return ss.edit(ctx, actor, "sale.add_stock", sale, a, func(s *shop.Sale, now shop.Millis) error {
 		if shop.PhaseAt(now, s.OpensAt, s.ClosesAt) == shop.Ended {
 			return shop.Fail(shop.WrongState, "the sale is closed, so its stock can no longer change")
 		}
@@ -130,18 +130,18 @@ func (d *SaleService) AddStock(
 }
 
 // edit performs an operation that changes the terms of a sale.
-func (d *SaleService) edit(
+func (ss *SaleService) edit(
 	ctx context.Context, actor journal.Actor, kind string, sale shop.ID, a SaleOperation,
 	change func(s *shop.Sale, now shop.Millis) error,
 ) (OperatorSale, error) {
 	if err := journal.CheckNote(a.Note); err != nil {
 		return OperatorSale{}, err
 	}
-	now, err := d.Redis.Now(ctx)
+	now, err := ss.Redis.Now(ctx)
 	if err != nil {
 		return OperatorSale{}, shop.Unavailable("Redis time", err)
 	}
-	terms, err := store.RunOperationFor[shop.SaleTerms](ctx, d.Store, actor,
+	terms, err := store.RunOperationFor[shop.SaleTerms](ctx, ss.Store, actor,
 		func(tx *store.Store) (journal.Operation, error) {
 			before, err := tx.Sales().LockTerms(ctx, sale, a.Version)
 			if err != nil {
@@ -159,15 +159,15 @@ func (d *SaleService) edit(
 			}, err
 		})
 	if err != nil {
-		return OperatorSale{}, d.conflictWithCounters(ctx, sale, err)
+		return OperatorSale{}, ss.conflictWithCounters(ctx, sale, err)
 	}
-	d.PushTerms(ctx, sale)
-	return d.show(ctx, sale, terms)
+	ss.PushTerms(ctx, sale)
+	return ss.show(ctx, sale, terms)
 }
 
 // show combines the terms with the counters of Redis. If the sale is not loaded, all its units are free.
-func (d *SaleService) show(ctx context.Context, id shop.ID, terms shop.SaleTerms) (OperatorSale, error) {
-	sale, err := d.Store.Sales().Sale(ctx, id)
+func (ss *SaleService) show(ctx context.Context, id shop.ID, terms shop.SaleTerms) (OperatorSale, error) {
+	sale, err := ss.Store.Sales().Sale(ctx, id)
 	if err != nil {
 		return OperatorSale{}, shop.Unavailable("the sale", notFound("sale", id, err))
 	}
@@ -175,12 +175,12 @@ func (d *SaleService) show(ctx context.Context, id shop.ID, terms shop.SaleTerms
 		SaleTerms: terms, Slot: sale.Slot, ProductName: sale.Product.Name,
 		Stock: terms.Initial + terms.Added - terms.Withdrawn,
 	}
-	now, err := d.Redis.Now(ctx)
+	now, err := ss.Redis.Now(ctx)
 	if err != nil {
 		return shown, shop.Unavailable("Redis time", err)
 	}
 	shown.Phase = shop.PhaseAt(now, terms.OpensAt, terms.ClosesAt)
-	counters, err := d.Redis.Stock().Counters(ctx, []shop.SaleRef{sale.Ref()})
+	counters, err := ss.Redis.Stock().Counters(ctx, []shop.SaleRef{sale.Ref()})
 	if err != nil {
 		return shown, shop.Unavailable("the sale", err)
 	}
@@ -191,11 +191,11 @@ func (d *SaleService) show(ctx context.Context, id shop.ID, terms shop.SaleTerms
 }
 
 // conflictWithCounters replaces the terms in a conflict by the sale with its counters.
-func (d *SaleService) conflictWithCounters(ctx context.Context, id shop.ID, err error) error {
+func (ss *SaleService) conflictWithCounters(ctx context.Context, id shop.ID, err error) error {
 	var conflict *shop.Error
 	if errors.As(err, &conflict) {
 		if terms, is := conflict.Current.(shop.SaleTerms); is {
-			if shown, failed := d.show(ctx, id, terms); failed == nil {
+			if shown, failed := ss.show(ctx, id, terms); failed == nil {
 				return journal.Changed("the sale", shown)
 			}
 		}
@@ -204,11 +204,11 @@ func (d *SaleService) conflictWithCounters(ctx context.Context, id shop.ID, err 
 }
 
 // PushTerms sends the terms of sales to Redis. The terms are committed; SaleFinisherJob repeats failed calls.
-func (d *SaleService) PushTerms(ctx context.Context, sales ...shop.ID) {
+func (ss *SaleService) PushTerms(ctx context.Context, sales ...shop.ID) {
 	for _, id := range sales {
-		sale, err := d.Store.Sales().Sale(ctx, id)
+		sale, err := ss.Store.Sales().Sale(ctx, id)
 		if err == nil && sale.Epoch != 0 {
-			err = d.Redis.Stock().SetTerms(ctx, &sale)
+			err = ss.Redis.Stock().SetTerms(ctx, &sale)
 		}
 		if err != nil {
 			slog.WarnContext(ctx, "the terms of a sale are not in Redis yet; a background job retries", "sale", id, "err", err)

@@ -23,29 +23,29 @@ const maxSearch = 254
 
 // SearchOrders pages through orders. text is the number of a trade or of an order, a user's id or an e-mail address;
 // "": all orders.
-func (d *SearchService) SearchOrders(
+func (s *SearchService) SearchOrders(
 	ctx context.Context, q store.OrderSearch, text string,
 ) ([]shop.Order, bool, error) {
-	found, err := d.restrictToText(ctx, &q, strings.TrimSpace(text))
+	found, err := s.restrictToText(ctx, &q, strings.TrimSpace(text))
 	if err != nil || !found {
 		return nil, false, shop.Unavailable("orders", err)
 	}
-	orders, more, err := d.Reader.FindOrders(ctx, q)
+	orders, more, err := s.Reader.FindOrders(ctx, q)
 	return orders, more, shop.Unavailable("orders", err)
 }
 
 // restrictToText adds the condition for the text to the query, and reports whether the text matches anything.
-func (d *SearchService) restrictToText(ctx context.Context, q *store.OrderSearch, text string) (bool, error) {
+func (s *SearchService) restrictToText(ctx context.Context, q *store.OrderSearch, text string) (bool, error) {
 	switch {
 	case text == "":
 		return true, nil
 	case len(text) > maxSearch:
 		return false, nil
 	case strings.Contains(text, "@"):
-		u, err := d.Store.Accounts().UserByEmail(ctx, strings.ToLower(text))
-		return d.restrictToUser(q, u.ID, err)
+		u, err := s.Store.Accounts().UserByEmail(ctx, strings.ToLower(text))
+		return s.restrictToUser(q, u.ID, err)
 	}
-	p, err := d.Reader.Payment(ctx, text)
+	p, err := s.Reader.Payment(ctx, text)
 	if err == nil {
 		q.ID = p.Order
 		return true, nil
@@ -54,16 +54,16 @@ func (d *SearchService) restrictToText(ctx context.Context, q *store.OrderSearch
 	if !errors.Is(err, shop.ErrNoRow) || parseErr != nil {
 		return false, shop.IgnoreNoRow(err)
 	}
-	one, _, err := d.Reader.FindOrders(ctx, store.OrderSearch{ID: id, Limit: 1})
+	one, _, err := s.Reader.FindOrders(ctx, store.OrderSearch{ID: id, Limit: 1})
 	if err == nil && len(one) == 1 {
 		q.ID = id
 		return true, nil
 	}
-	return d.restrictToUser(q, id, err)
+	return s.restrictToUser(q, id, err)
 }
 
 // restrictToUser restricts a query to a user's orders. It reports false if the query is about another user.
-func (d *SearchService) restrictToUser(q *store.OrderSearch, user shop.ID, err error) (bool, error) {
+func (s *SearchService) restrictToUser(q *store.OrderSearch, user shop.ID, err error) (bool, error) {
 	if err != nil {
 		return false, shop.IgnoreNoRow(err)
 	}
@@ -75,20 +75,20 @@ func (d *SearchService) restrictToUser(q *store.OrderSearch, user shop.ID, err e
 }
 
 // SearchUsers pages through accounts. text is an id, a whole name, or a prefix of an e-mail address; "": all accounts.
-func (d *SearchService) SearchUsers(ctx context.Context, q store.UserSearch, text string) ([]shop.User, bool, error) {
+func (s *SearchService) SearchUsers(ctx context.Context, q store.UserSearch, text string) ([]shop.User, bool, error) {
 	text = strings.TrimSpace(text)
 	if len(text) > maxSearch {
 		return nil, false, nil
 	}
 	if id, parseErr := shop.ParseID(text); parseErr == nil {
-		u, err := d.Store.Accounts().UserByID(ctx, id)
+		u, err := s.Store.Accounts().UserByID(ctx, id)
 		if err != nil || u.State == shop.UserDeleted {
 			return nil, false, shop.Unavailable("users", shop.IgnoreNoRow(err))
 		}
 		return []shop.User{u}, false, nil
 	}
 	if text != "" && !strings.Contains(text, "@") { // a name must not hide the account with that e-mail
-		named, _, err := d.Reader.FindUsers(ctx, store.UserSearch{Name: text, Limit: 1})
+		named, _, err := s.Reader.FindUsers(ctx, store.UserSearch{Name: text, Limit: 1})
 		if err != nil {
 			return nil, false, shop.Unavailable("users", err)
 		}
@@ -99,17 +99,17 @@ func (d *SearchService) SearchUsers(ctx context.Context, q store.UserSearch, tex
 	if q.Name == "" {
 		q.Email = strings.ToLower(text)
 	}
-	users, more, err := d.Reader.FindUsers(ctx, q)
+	users, more, err := s.Reader.FindUsers(ctx, q)
 	return users, more, shop.Unavailable("users", err)
 }
 
 // SearchPayments pages through payments. text is the number of a trade or of an order; "": all payments.
-func (d *SearchService) SearchPayments(
+func (s *SearchService) SearchPayments(
 	ctx context.Context, q store.PaymentSearch, text string,
 ) ([]payment.ReceivedPayment, bool, error) {
 	text = strings.TrimSpace(text)
 	if text != "" {
-		one, err := d.Reader.Payment(ctx, text)
+		one, err := s.Reader.Payment(ctx, text)
 		switch {
 		case err == nil && (q.Outcome == "" || q.Outcome == one.Outcome):
 			return []payment.ReceivedPayment{one}, false, nil
@@ -122,7 +122,7 @@ func (d *SearchService) SearchPayments(
 		}
 		q.Order = id
 	}
-	payments, more, err := d.Reader.FindPayments(ctx, q)
+	payments, more, err := s.Reader.FindPayments(ctx, q)
 	return payments, more, shop.Unavailable("payments", err)
 }
 
@@ -140,20 +140,20 @@ type UserFile struct {
 }
 
 // FindUser reads the data of a user. NotFound: no account, no order and no block has this id.
-func (d *SearchService) FindUser(ctx context.Context, id shop.ID) (f UserFile, err error) {
-	f.User, err = d.Store.Accounts().UserByID(ctx, id)
+func (s *SearchService) FindUser(ctx context.Context, id shop.ID) (f UserFile, err error) {
+	f.User, err = s.Store.Accounts().UserByID(ctx, id)
 	f.Guest = errors.Is(err, shop.ErrNoRow)
 	if shop.IgnoreNoRow(err) != nil {
 		return f, shop.Unavailable("the user", err)
 	}
 	f.User.ID = id
-	if f.Devices, err = d.Store.Sessions().DevicesOf(ctx, id, d.Clock.Now()); err != nil {
+	if f.Devices, err = s.Store.Sessions().DevicesOf(ctx, id, s.Clock.Now()); err != nil {
 		return f, shop.Unavailable("devices", err)
 	}
-	if f.Orders, f.More, err = d.Reader.FindOrders(ctx, store.OrderSearch{User: id, Limit: ordersShown}); err != nil {
+	if f.Orders, f.More, err = s.Reader.FindOrders(ctx, store.OrderSearch{User: id, Limit: ordersShown}); err != nil {
 		return f, shop.Unavailable("orders", err)
 	}
-	blocks, err := d.Store.Blocks().Blocks(ctx, d.Clock.Now())
+	blocks, err := s.Store.Blocks().Blocks(ctx, s.Clock.Now())
 	if err != nil {
 		return f, shop.Unavailable("blocks", err)
 	}

@@ -26,18 +26,18 @@ type ShippingService struct {
 
 // Ship marks a paid order as shipped. With replace, a shipped order gets another parcel. A repeat returns the order
 // unchanged. NotFound: no such order. WrongState: the order cannot be shipped; the message contains the reason.
-func (d *ShippingService) Ship(
+func (ss *ShippingService) Ship(
 	ctx context.Context, actor journal.Actor, p store.Parcel, replace bool,
 ) (shop.Order, error) {
 	if err := checkParcel(&p); err != nil {
 		return shop.Order{}, err
 	}
-	shipping, err := d.shipping(ctx, actor, replace)
+	shipping, err := ss.shipping(ctx, actor, replace)
 	if err != nil {
 		return shop.Order{}, err
 	}
 	var row shop.Order
-	done, err := d.Store.RunOperation(ctx, actor, func(tx *store.Store) (journal.Operation, error) {
+	done, err := ss.Store.RunOperation(ctx, actor, func(tx *store.Store) (journal.Operation, error) {
 		before, err := tx.Orders().Order(ctx, p.Order)
 		if err != nil {
 			return journal.Operation{}, err
@@ -55,7 +55,7 @@ func (d *ShippingService) Ship(
 		}, nil
 	})
 	if err == nil && done.Repeated {
-		row, err = d.Store.Orders().Order(ctx, p.Order)
+		row, err = ss.Store.Orders().Order(ctx, p.Order)
 	}
 	if errors.Is(err, shop.ErrNoRow) {
 		return shop.Order{}, shop.Fail(shop.NotFound, "no such order")
@@ -63,28 +63,28 @@ func (d *ShippingService) Ship(
 	if err != nil {
 		return shop.Order{}, shop.UnknownOutcome("ship order "+p.Order.String(), err)
 	}
-	return row, d.publish(ctx, shipping.At, &row)
+	return row, ss.publish(ctx, shipping.At, &row)
 }
 
 // shipping returns the operator and the times for parcels that are recorded now.
-func (d *ShippingService) shipping(ctx context.Context, actor journal.Actor, replace bool) (store.Shipping, error) {
-	now, err := d.RedisTime(ctx)
-	shipping := store.Shipping{By: actor.User, At: now, Finish: now.Add(d.FinishAfter), Replace: replace}
+func (ss *ShippingService) shipping(ctx context.Context, actor journal.Actor, replace bool) (store.Shipping, error) {
+	now, err := ss.RedisTime(ctx)
+	shipping := store.Shipping{By: actor.User, At: now, Finish: now.Add(ss.FinishAfter), Replace: replace}
 	return shipping, shop.UnknownOutcome("read Redis time", err)
 }
 
-func (d *ShippingService) publish(ctx context.Context, asOf shop.Millis, rows ...*shop.Order) error {
-	return shop.UnknownOutcome("publish shipped orders", d.Effects.Do(ctx, asOf, rows...))
+func (ss *ShippingService) publish(ctx context.Context, asOf shop.Millis, rows ...*shop.Order) error {
+	return shop.UnknownOutcome("publish shipped orders", ss.Effects.Do(ctx, asOf, rows...))
 }
 
 // ConfirmReceipt finishes a shipped order for its buyer. A repeat returns the same result. NotFound: no such order of
 // this user. WrongState: the order is not shipped, or a refund is requested.
-func (d *ShippingService) ConfirmReceipt(ctx context.Context, user, order shop.ID) (shop.OrderState, error) {
-	now, err := d.RedisTime(ctx)
+func (ss *ShippingService) ConfirmReceipt(ctx context.Context, user, order shop.ID) (shop.OrderState, error) {
+	now, err := ss.RedisTime(ctx)
 	if err != nil {
 		return "", shop.UnknownOutcome("read Redis time", err)
 	}
-	row, refundRequested, err := d.Store.Shipments().ConfirmReceipt(ctx, order, user, now)
+	row, refundRequested, err := ss.Store.Shipments().ConfirmReceipt(ctx, order, user, now)
 	switch {
 	case errors.Is(err, shop.ErrNoRow):
 		return "", shop.Fail(shop.NotFound, "no such order")
@@ -95,12 +95,12 @@ func (d *ShippingService) ConfirmReceipt(ctx context.Context, user, order shop.I
 	case row.State != shop.Finished:
 		return "", shop.Fail(shop.WrongState, "an order that is "+string(row.State)+" cannot be confirmed")
 	}
-	return row.State, d.publish(ctx, now, &row)
+	return row.State, ss.publish(ctx, now, &row)
 }
 
 // ShipmentOf reads the parcel of an order; nil: it has no parcel.
-func (d *ShippingService) ShipmentOf(ctx context.Context, order shop.ID) (*store.Shipment, error) {
-	s, err := d.Store.Shipments().ShipmentOf(ctx, order)
+func (ss *ShippingService) ShipmentOf(ctx context.Context, order shop.ID) (*store.Shipment, error) {
+	s, err := ss.Store.Shipments().ShipmentOf(ctx, order)
 	if errors.Is(err, shop.ErrNoRow) {
 		return nil, nil
 	}

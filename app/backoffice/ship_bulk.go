@@ -44,14 +44,14 @@ type ShipReport struct {
 // ShipMany records the parcels of a CSV file with the columns order, carrier and tracking. Lines are independent, and a
 // repeat of the file changes nothing. Each part of the file is one operation. Its key is derived from the actor's key,
 // so a repeat after a crash processes the remaining parts. BadRequest: the file is not such a table.
-func (d *ShippingService) ShipMany(
+func (ss *ShippingService) ShipMany(
 	ctx context.Context, actor journal.Actor, file []byte, replace bool,
 ) (ShipReport, error) {
 	lines, parcels, err := parseParcels(file)
 	if err != nil {
 		return ShipReport{}, err
 	}
-	shipping, err := d.shipping(ctx, actor, replace)
+	shipping, err := ss.shipping(ctx, actor, replace)
 	if err != nil {
 		return ShipReport{}, err
 	}
@@ -64,7 +64,7 @@ func (d *ShippingService) ShipMany(
 	}
 	for n, part := range slices.Collect(slices.Chunk(valid, parcelsPerBatch)) {
 		batch := shop.Mapped(part, func(line int) store.Parcel { return parcels[line] })
-		results, err := d.shipBatch(ctx, actor, shipping, batch, n)
+		results, err := ss.shipBatch(ctx, actor, shipping, batch, n)
 		if err != nil {
 			return ShipReport{}, err
 		}
@@ -86,12 +86,12 @@ func (d *ShippingService) ShipMany(
 }
 
 // shipBatch records one part of the parcels.
-func (d *ShippingService) shipBatch(
+func (ss *ShippingService) shipBatch(
 	ctx context.Context, actor journal.Actor, shipping store.Shipping, parcels []store.Parcel, part int,
 ) ([]ShipLine, error) {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d", actor.Key, part))
 	actor.Key = "ship-" + hex.EncodeToString(sum[:16])
-	results, err := store.RunOperationFor[[]ShipLine](ctx, d.Store, actor,
+	results, err := store.RunOperationFor[[]ShipLine](ctx, ss.Store, actor,
 		func(tx *store.Store) (journal.Operation, error) {
 			shipped, err := tx.Shipments().Ship(ctx, shipping, parcels)
 			return journal.Operation{Kind: "order.ship_many", Object: "orders", After: shippedIn(shipped), Result: resultsOf(shipped)}, err
@@ -105,11 +105,11 @@ func (d *ShippingService) shipBatch(
 			ids = append(ids, parcels[i].Order)
 		}
 	}
-	rows, err := d.Store.Orders().OrdersByID(ctx, ids)
+	rows, err := ss.Store.Orders().OrdersByID(ctx, ids)
 	if err != nil {
 		return nil, shop.UnknownOutcome("read shipped orders", err)
 	}
-	return results, d.publish(ctx, shipping.At, shop.Pointers(rows)...)
+	return results, ss.publish(ctx, shipping.At, shop.Pointers(rows)...)
 }
 
 func resultsOf(shipped []store.ShippedOrder) []ShipLine {

@@ -20,7 +20,7 @@ import (
 // The second COMMIT requires the epoch under which Redis decided, because a restored Redis decides again. A recovery
 // writes settled withdrawals into Redis (SaleState.Withdrawals), so that a late call does not withdraw twice. After a
 // crash SaleFinisherJob completes the withdrawal.
-func (d *SaleService) WithdrawStock(
+func (ss *SaleService) WithdrawStock(
 	ctx context.Context, actor journal.Actor, sale shop.ID, a SaleOperation, units int64,
 ) (shown OperatorSale, withdrawal shop.StockWithdrawal, err error) {
 	if units < 1 || units > maxAdded {
@@ -29,35 +29,35 @@ func (d *SaleService) WithdrawStock(
 	if err := journal.CheckNote(a.Note); err != nil {
 		return shown, withdrawal, err
 	}
-	id, err := d.requestWithdrawal(ctx, actor, sale, a, units)
+	id, err := ss.requestWithdrawal(ctx, actor, sale, a, units)
 	if err != nil {
-		return shown, withdrawal, d.conflictWithCounters(ctx, sale, err)
+		return shown, withdrawal, ss.conflictWithCounters(ctx, sale, err)
 	}
-	if withdrawal, err = d.Store.Withdrawals().Withdrawal(ctx, id); err != nil {
+	if withdrawal, err = ss.Store.Withdrawals().Withdrawal(ctx, id); err != nil {
 		return shown, withdrawal, shop.Unavailable("the withdrawal", err)
 	}
-	if settled, err := d.settle(ctx, withdrawal); err != nil {
+	if settled, err := ss.settle(ctx, withdrawal); err != nil {
 		slog.WarnContext(ctx, "units are not withdrawn yet; a background job retries", "act", id, "sale", sale, "err", err)
 	} else {
 		withdrawal = settled
 	}
-	d.PushTerms(ctx, sale)
-	terms, err := d.Terms(ctx, sale)
+	ss.PushTerms(ctx, sale)
+	terms, err := ss.Terms(ctx, sale)
 	if err == nil {
-		shown, err = d.show(ctx, sale, terms)
+		shown, err = ss.show(ctx, sale, terms)
 	}
 	return shown, withdrawal, err
 }
 
 // requestWithdrawal commits the pending withdrawal and its journal entry, and returns its id.
-func (d *SaleService) requestWithdrawal(
+func (ss *SaleService) requestWithdrawal(
 	ctx context.Context, actor journal.Actor, sale shop.ID, a SaleOperation, units int64,
 ) (int64, error) {
-	now, err := d.ensureLoaded(ctx, sale)
+	now, err := ss.ensureLoaded(ctx, sale)
 	if err != nil {
 		return 0, err
 	}
-	return store.RunOperationFor[int64](ctx, d.Store, actor, func(tx *store.Store) (journal.Operation, error) {
+	return store.RunOperationFor[int64](ctx, ss.Store, actor, func(tx *store.Store) (journal.Operation, error) {
 		before, err := tx.Sales().LockTerms(ctx, sale, a.Version)
 		if err != nil {
 			return journal.Operation{}, notFound("sale", sale, err)
@@ -82,35 +82,35 @@ func (d *SaleService) requestWithdrawal(
 
 // ensureLoaded loads the sale into Redis if necessary, because Redis decides about its units. It returns the time of
 // Redis.
-func (d *SaleService) ensureLoaded(ctx context.Context, id shop.ID) (shop.Millis, error) {
-	now, err := d.Redis.Now(ctx)
+func (ss *SaleService) ensureLoaded(ctx context.Context, id shop.ID) (shop.Millis, error) {
+	now, err := ss.Redis.Now(ctx)
 	if err != nil {
 		return 0, shop.Unavailable("Redis time", err)
 	}
-	sale, err := d.Store.Sales().Sale(ctx, id)
+	sale, err := ss.Store.Sales().Sale(ctx, id)
 	if err != nil {
 		return now, shop.Unavailable("the sale", notFound("sale", id, err))
 	}
 	if sale.Epoch == 0 {
-		err = d.Load(ctx, id)
+		err = ss.Load(ctx, id)
 	}
 	return now, shop.Unavailable("the sale", err)
 }
 
 // settle completes a withdrawal; a settled one is returned unchanged.
-func (d *SaleService) settle(ctx context.Context, a shop.StockWithdrawal) (shop.StockWithdrawal, error) {
+func (ss *SaleService) settle(ctx context.Context, a shop.StockWithdrawal) (shop.StockWithdrawal, error) {
 	if a.State != shop.StockPending {
 		return a, nil
 	}
-	sale, err := d.Store.Sales().Sale(ctx, a.Sale)
+	sale, err := ss.Store.Sales().Sale(ctx, a.Sale)
 	if err != nil {
 		return a, fmt.Errorf("read sale %s: %w", a.Sale, err)
 	}
-	taken, epoch, err := d.Redis.Stock().WithdrawUnits(ctx, sale.Ref(), a.ID, a.Units)
+	taken, epoch, err := ss.Redis.Stock().WithdrawUnits(ctx, sale.Ref(), a.ID, a.Units)
 	if err != nil {
 		return a, err
 	}
-	return d.Store.Withdrawals().SettleWithdrawal(ctx, a.ID, taken, epoch)
+	return ss.Store.Withdrawals().SettleWithdrawal(ctx, a.ID, taken, epoch)
 }
 
 // SaleFinisherJob completes operations on sales after a crash: it sends missing terms to Redis and settles pending

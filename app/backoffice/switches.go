@@ -138,8 +138,8 @@ type SettingsService struct {
 }
 
 // Switches reads the current switches.
-func (d *SettingsService) Switches(ctx context.Context) (Switches, error) {
-	s, err := readSwitches(ctx, d.Store)
+func (ss *SettingsService) Switches(ctx context.Context) (Switches, error) {
+	s, err := readSwitches(ctx, ss.Store)
 	return s, shop.Unavailable("the switches", err)
 }
 
@@ -173,11 +173,11 @@ func readDocument(document store.Document, v any) error {
 }
 
 // EditSwitches applies an edit. Conflict: the switches have another version.
-func (d *SettingsService) EditSwitches(ctx context.Context, actor journal.Actor, e SwitchesEdit) (Switches, error) {
+func (ss *SettingsService) EditSwitches(ctx context.Context, actor journal.Actor, e SwitchesEdit) (Switches, error) {
 	if err := journal.CheckNote(e.Note); err != nil {
 		return Switches{}, err
 	}
-	return store.RunOperationFor[Switches](ctx, d.Store, actor, func(tx *store.Store) (journal.Operation, error) {
+	return store.RunOperationFor[Switches](ctx, ss.Store, actor, func(tx *store.Store) (journal.Operation, error) {
 		before, err := readSwitches(ctx, tx)
 		if err != nil {
 			return journal.Operation{}, err
@@ -212,8 +212,8 @@ func (e *SwitchesEdit) apply(s Switches) (Switches, error) {
 }
 
 // CurrentBanner reads the current banner; nil: there is no banner.
-func (d *SettingsService) CurrentBanner(ctx context.Context, now shop.Millis) (*shop.Notice, error) {
-	all, err := d.Store.Settings().Documents(ctx, bannerDocument)
+func (ss *SettingsService) CurrentBanner(ctx context.Context, now shop.Millis) (*shop.Notice, error) {
+	all, err := ss.Store.Settings().Documents(ctx, bannerDocument)
 	if err != nil {
 		return nil, shop.Unavailable("the notice", err)
 	}
@@ -226,18 +226,18 @@ func (d *SettingsService) CurrentBanner(ctx context.Context, now shop.Millis) (*
 
 // PublishBanner publishes a banner to all clients, and to new clients until it ends. A translation extends the current
 // banner; any other banner replaces it.
-func (d *SettingsService) PublishBanner(ctx context.Context, actor journal.Actor, n NewNotice) (shop.Notice, error) {
+func (ss *SettingsService) PublishBanner(ctx context.Context, actor journal.Actor, n NewNotice) (shop.Notice, error) {
 	if err := n.check(); err != nil {
 		return shop.Notice{}, err
 	}
-	return d.replaceBanner(ctx, actor, "notice.say", func(before shop.Notice) (shop.Notice, error) {
+	return ss.replaceBanner(ctx, actor, "notice.say", func(before shop.Notice) (shop.Notice, error) {
 		return n.after(before, shop.MillisOf(time.Now()))
 	})
 }
 
 // RemoveBanner ends the current banner.
-func (d *SettingsService) RemoveBanner(ctx context.Context, actor journal.Actor) (shop.Notice, error) {
-	return d.replaceBanner(ctx, actor, "notice.take_back", func(before shop.Notice) (shop.Notice, error) {
+func (ss *SettingsService) RemoveBanner(ctx context.Context, actor journal.Actor) (shop.Notice, error) {
+	return ss.replaceBanner(ctx, actor, "notice.take_back", func(before shop.Notice) (shop.Notice, error) {
 		if !before.HasText() {
 			return shop.Notice{}, shop.Fail(shop.WrongState, "there is no current notice")
 		}
@@ -245,10 +245,10 @@ func (d *SettingsService) RemoveBanner(ctx context.Context, actor journal.Actor)
 	})
 }
 
-func (d *SettingsService) replaceBanner(
+func (ss *SettingsService) replaceBanner(
 	ctx context.Context, actor journal.Actor, kind string, change func(before shop.Notice) (shop.Notice, error),
 ) (shop.Notice, error) {
-	return store.RunOperationFor[shop.Notice](ctx, d.Store, actor, func(tx *store.Store) (journal.Operation, error) {
+	return store.RunOperationFor[shop.Notice](ctx, ss.Store, actor, func(tx *store.Store) (journal.Operation, error) {
 		all, err := tx.Settings().Documents(ctx, bannerDocument)
 		if err != nil {
 			return journal.Operation{}, err
@@ -292,52 +292,52 @@ type Switchboard struct {
 }
 
 // Now returns the current switches.
-func (b *Switchboard) Now() Switches { return *cmp.Or(b.switches.Load(), new(normalSwitches())) }
+func (sw *Switchboard) Now() Switches { return *cmp.Or(sw.switches.Load(), new(normalSwitches())) }
 
 // TickEvery returns the interval of ticks.
-func (b *Switchboard) TickEvery() time.Duration {
-	return time.Duration(b.Now().TickMS) * time.Millisecond
+func (sw *Switchboard) TickEvery() time.Duration {
+	return time.Duration(sw.Now().TickMS) * time.Millisecond
 }
 
 // CurrentBanner returns the current banner; ok is false if there is no banner.
-func (b *Switchboard) CurrentBanner() (n shop.Notice, ok bool) {
-	n = *cmp.Or(b.banner.Load(), &shop.Notice{})
-	return n, n.VisibleAt(b.Clock.Now())
+func (sw *Switchboard) CurrentBanner() (n shop.Notice, ok bool) {
+	n = *cmp.Or(sw.banner.Load(), &shop.Notice{})
+	return n, n.VisibleAt(sw.Clock.Now())
 }
 
 // Run refreshes the copy until ctx ends.
-func (b *Switchboard) Run(ctx context.Context) error {
-	return shop.Repeat(ctx, switchesEvery, "read the switches", b.RunOnce)
+func (sw *Switchboard) Run(ctx context.Context) error {
+	return shop.Repeat(ctx, switchesEvery, "read the switches", sw.RunOnce)
 }
 
 // RunOnce reads the switches and the banner, and calls the callbacks after a change.
-func (b *Switchboard) RunOnce(ctx context.Context) error {
+func (sw *Switchboard) RunOnce(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, switchesTimeout)
 	defer cancel()
-	all, err := b.Store.Settings().Documents(ctx, settingsDocument, bannerDocument)
+	all, err := sw.Store.Settings().Documents(ctx, settingsDocument, bannerDocument)
 	if err != nil {
 		return err
 	}
-	before, s := b.Now(), normalSwitches()
+	before, s := sw.Now(), normalSwitches()
 	if err := readDocument(all[settingsDocument], &s); err != nil {
 		return err
 	}
 	s.Version = all[settingsDocument].Version
-	b.switches.Store(&s)
-	if s.Version != before.Version && b.OnChange != nil {
-		b.OnChange()
+	sw.switches.Store(&s)
+	if s.Version != before.Version && sw.OnChange != nil {
+		sw.OnChange()
 	}
 	var n shop.Notice
 	if err := readDocument(all[bannerDocument], &n); err != nil {
 		return err
 	}
-	previous := cmp.Or(b.banner.Swap(&n), &shop.Notice{})
-	if previous.Version == n.Version || b.OnBanner == nil {
+	previous := cmp.Or(sw.banner.Swap(&n), &shop.Notice{})
+	if previous.Version == n.Version || sw.OnBanner == nil {
 		return nil
 	}
 	// A change between two expired banners is not published.
-	if now := b.Clock.Now(); n.VisibleAt(now) || previous.VisibleAt(now) {
-		b.OnBanner(n)
+	if now := sw.Clock.Now(); n.VisibleAt(now) || previous.VisibleAt(now) {
+		sw.OnBanner(n)
 	}
 	return nil
 }

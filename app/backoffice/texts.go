@@ -65,18 +65,18 @@ func readTexts(ctx context.Context, from *store.Store) ([]PageText, error) {
 }
 
 // Texts reads all texts, also those that were never set.
-func (d *SettingsService) Texts(ctx context.Context) ([]PageText, error) {
-	texts, err := readTexts(ctx, d.Store)
+func (ss *SettingsService) Texts(ctx context.Context) ([]PageText, error) {
+	texts, err := readTexts(ctx, ss.Store)
 	return texts, shop.Unavailable("the texts of the page", err)
 }
 
 // EditText replaces a text; an empty one removes it. Conflict: the text has another version.
-func (d *SettingsService) EditText(ctx context.Context, actor journal.Actor, e PageText) (PageText, error) {
+func (ss *SettingsService) EditText(ctx context.Context, actor journal.Actor, e PageText) (PageText, error) {
 	e.Text = strings.TrimSpace(strings.TrimPrefix(e.Text, "\uFEFF")) // files may start with a byte order mark
 	if err := e.check(); err != nil {
 		return PageText{}, err
 	}
-	return store.RunOperationFor[PageText](ctx, d.Store, actor, func(tx *store.Store) (journal.Operation, error) {
+	return store.RunOperationFor[PageText](ctx, ss.Store, actor, func(tx *store.Store) (journal.Operation, error) {
 		texts, err := readTexts(ctx, tx)
 		if err != nil {
 			return journal.Operation{}, err
@@ -110,14 +110,14 @@ func encodeText(t PageText) (string, error) {
 }
 
 // check validates the input.
-func (e *PageText) check() error {
-	if !slices.Contains(textNames, e.Name) {
+func (p *PageText) check() error {
+	if !slices.Contains(textNames, p.Name) {
 		return shop.Fail(shop.BadRequest, "name must be contact, terms or privacy")
 	}
-	if _, err := shop.ParseLang(e.Lang); err != nil {
+	if _, err := shop.ParseLang(p.Lang); err != nil {
 		return err
 	}
-	return checkText("text", e.Text, maxPageText, false, true)
+	return checkText("text", p.Text, maxPageText, false, true)
 }
 
 // TextBoard is a node's copy of the texts of the page. While the database is unreachable, the last texts stay.

@@ -75,16 +75,16 @@ func (c *SaleCounts) Reject(sale shop.ID, layer shop.Layer, err error) {
 	c.counter(sale).count(layer, false, err)
 }
 
-func (t *saleCounter) count(layer shop.Layer, reserved bool, err error) {
+func (s *saleCounter) count(layer shop.Layer, reserved bool, err error) {
 	switch {
-	case t == nil:
+	case s == nil:
 		return
 	case err != nil:
-		t.rejected[slices.Index(shop.Layers[:], layer)].refuse(err)
+		s.rejected[slices.Index(shop.Layers[:], layer)].refuse(err)
 	case reserved:
-		t.reserved.Add(1)
+		s.reserved.Add(1)
 	}
-	t.attempts.Add(1)
+	s.attempts.Add(1)
 }
 
 // OrderPublished counts the time from the buy attempt until the buyer received the order event.
@@ -188,11 +188,11 @@ func (c *SaleCounts) RunOnce(ctx context.Context) error {
 }
 
 // figures returns all counts and their sum, which grows with each count.
-func (t *saleCounter) figures() (f SaleFigures, sum int64) {
-	f = SaleFigures{By: t.by, Attempts: t.Attempts(), Reserved: t.Reserved(), Latency: t.latency.Counts()}
+func (s *saleCounter) figures() (f SaleFigures, sum int64) {
+	f = SaleFigures{By: s.by, Attempts: s.Attempts(), Reserved: s.Reserved(), Latency: s.latency.Counts()}
 	sum = f.Attempts + f.Reserved
-	for i := range t.rejected {
-		for code, n := range t.rejected[i].Refused() {
+	for i := range s.rejected {
+		for code, n := range s.rejected[i].Refused() {
 			if n == 0 {
 				continue
 			}

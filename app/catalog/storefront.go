@@ -29,9 +29,9 @@ type Storefront struct {
 
 // Watch resolves a slot and further sales into views, and warms up sales that are watched for the first time. Slot 0 is
 // the current slot, or no slot if extra is not empty. NotFound: an ID does not exist.
-func (f *Storefront) Watch(ctx context.Context, slot shop.ID, extra []shop.ID) (WatchView, error) {
-	now := f.Clock.Now()
-	slots, err := f.Catalogue.Today(ctx, now)
+func (st *Storefront) Watch(ctx context.Context, slot shop.ID, extra []shop.ID) (WatchView, error) {
+	now := st.Clock.Now()
+	slots, err := st.Catalogue.Today(ctx, now)
 	if err != nil {
 		return WatchView{}, fmt.Errorf("read slots: %w", err)
 	}
@@ -47,7 +47,7 @@ func (f *Storefront) Watch(ctx context.Context, slot shop.ID, extra []shop.ID) (
 	}
 	var sales []*shop.Sale
 	if view.Slot != 0 {
-		if sales, err = f.Catalogue.SalesOfSlot(ctx, view.Slot); err != nil {
+		if sales, err = st.Catalogue.SalesOfSlot(ctx, view.Slot); err != nil {
 			return WatchView{}, err
 		}
 	}
@@ -59,54 +59,54 @@ func (f *Storefront) Watch(ctx context.Context, slot shop.ID, extra []shop.ID) (
 		if included[id] {
 			continue
 		}
-		sale, err := f.Catalogue.VisibleSale(ctx, id)
+		sale, err := st.Catalogue.VisibleSale(ctx, id)
 		if err != nil {
 			return WatchView{}, err
 		}
 		included[id] = true
 		sales = append(sales, sale)
 	}
-	view.Sales, err = f.Views(ctx, sales)
+	view.Sales, err = st.Views(ctx, sales)
 	return view, err
 }
 
 // Views joins sales with their present counters. It warms up sales that are not loaded and not closed.
-func (f *Storefront) Views(ctx context.Context, sales []*shop.Sale) ([]shop.SaleView, error) {
+func (st *Storefront) Views(ctx context.Context, sales []*shop.Sale) ([]shop.SaleView, error) {
 	if len(sales) == 0 {
 		return []shop.SaleView{}, nil
 	}
-	counters, err := f.counters(ctx, sales)
+	counters, err := st.counters(ctx, sales)
 	if err != nil {
 		return nil, err
 	}
-	return f.join(sales, counters, f.Clock.Now()), nil
+	return st.join(sales, counters, st.Clock.Now()), nil
 }
 
 // join returns the view of each sale with its counters.
-func (f *Storefront) join(sales []*shop.Sale, counters []shop.Counters, now shop.Millis) []shop.SaleView {
+func (st *Storefront) join(sales []*shop.Sale, counters []shop.Counters, now shop.Millis) []shop.SaleView {
 	views := make([]shop.SaleView, len(sales))
 	for i, s := range sales {
-		views[i] = shop.ViewOf(s, f.Ticker.WithRate(counters[i]), now)
+		views[i] = shop.ViewOf(s, st.Ticker.WithRate(counters[i]), now)
 	}
 	return views
 }
 
 // counters reads the counters. It warms up sales that are not loaded and not closed, and then reads again, once.
-func (f *Storefront) counters(ctx context.Context, sales []*shop.Sale) ([]shop.Counters, error) {
-	counters, err := f.readCounters(ctx, sales)
+func (st *Storefront) counters(ctx context.Context, sales []*shop.Sale) ([]shop.Counters, error) {
+	counters, err := st.readCounters(ctx, sales)
 	if err != nil && shop.UnreachableIn(err) == nil {
 		return nil, shop.Unavailable("live counters", err)
 	}
 	warmed, unreachable := false, shop.UnreachableIn(err)
 	for i, c := range counters {
-		if !c.Loaded && !unreachable.Has(sales[i].Partition) && f.Clock.Now() < sales[i].ClosesAt {
-			if err := f.Warmer.Ensure(ctx, sales[i].ID); err == nil {
+		if !c.Loaded && !unreachable.Has(sales[i].Partition) && st.Clock.Now() < sales[i].ClosesAt {
+			if err := st.Warmer.Ensure(ctx, sales[i].ID); err == nil {
 				warmed = true
 			}
 		}
 	}
 	if warmed {
-		counters, err = f.readCounters(ctx, sales)
+		counters, err = st.readCounters(ctx, sales)
 	}
 	if shop.UnreachableIn(err) != nil {
 		err = nil
@@ -116,25 +116,25 @@ func (f *Storefront) counters(ctx context.Context, sales []*shop.Sale) ([]shop.C
 
 // readCounters reads the counters. For a sale of an unavailable partition it returns the last counters that this node
 // has read.
-func (f *Storefront) readCounters(ctx context.Context, sales []*shop.Sale) ([]shop.Counters, error) {
-	counters, err := f.Stock.Counters(ctx, shop.RefsOf(sales))
+func (st *Storefront) readCounters(ctx context.Context, sales []*shop.Sale) ([]shop.Counters, error) {
+	counters, err := st.Stock.Counters(ctx, shop.RefsOf(sales))
 	unreachable := shop.UnreachableIn(err)
 	if err != nil && unreachable == nil {
 		return nil, err
 	}
-	f.lastMu.Lock()
-	defer f.lastMu.Unlock()
-	if f.last == nil || len(f.last) > maxLastCounters {
-		f.last = make(map[shop.ID]shop.Counters)
+	st.lastMu.Lock()
+	defer st.lastMu.Unlock()
+	if st.last == nil || len(st.last) > maxLastCounters {
+		st.last = make(map[shop.ID]shop.Counters)
 	}
 	for i, sale := range sales {
 		if unreachable.Has(sale.Partition) {
-			if last, found := f.last[sale.ID]; found {
+			if last, found := st.last[sale.ID]; found {
 				counters[i] = last
 			}
 			continue
 		}
-		f.last[sale.ID] = counters[i]
+		st.last[sale.ID] = counters[i]
 	}
 	return counters, err
 }
@@ -143,12 +143,12 @@ func (f *Storefront) readCounters(ctx context.Context, sales []*shop.Sale) ([]sh
 const maxLastCounters = 5000
 
 // Sale returns one sale with description and rules in all languages.
-func (f *Storefront) Sale(ctx context.Context, id shop.ID) (shop.SaleView, error) {
-	sale, err := f.Catalogue.VisibleSale(ctx, id)
+func (st *Storefront) Sale(ctx context.Context, id shop.ID) (shop.SaleView, error) {
+	sale, err := st.Catalogue.VisibleSale(ctx, id)
 	if err != nil {
 		return shop.SaleView{}, err
 	}
-	views, err := f.Views(ctx, []*shop.Sale{sale})
+	views, err := st.Views(ctx, []*shop.Sale{sale})
 	if err != nil {
 		return shop.SaleView{}, err
 	}

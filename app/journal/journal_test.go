@@ -16,26 +16,26 @@ import (
 // memoryJournal is a journal in memory.
 type memoryJournal struct{ all []journal.Entry }
 
-func (r *memoryJournal) head() journal.Head {
-	if len(r.all) == 0 {
+func (m *memoryJournal) head() journal.Head {
+	if len(m.all) == 0 {
 		return journal.Head{}
 	}
-	last := r.all[len(r.all)-1]
+	last := m.all[len(m.all)-1]
 	return journal.Head{Seq: last.Seq, Hash: last.Hash}
 }
 
-func (r *memoryJournal) read(_ context.Context, seq int64, limit int) ([]journal.Entry, error) {
-	from := min(int(seq)-1, len(r.all))
-	return r.all[from:min(from+limit, len(r.all))], nil
+func (m *memoryJournal) read(_ context.Context, seq int64, limit int) ([]journal.Entry, error) {
+	from := min(int(seq)-1, len(m.all))
+	return m.all[from:min(from+limit, len(m.all))], nil
 }
 
 // rewrite recomputes the hashes of the rows, starting at index from.
-func (r *memoryJournal) rewrite(from int) {
-	for i := from; i < len(r.all); i++ {
-		if r.all[i].PrevHash = ""; i > 0 {
-			r.all[i].PrevHash = r.all[i-1].Hash
+func (m *memoryJournal) rewrite(from int) {
+	for i := from; i < len(m.all); i++ {
+		if m.all[i].PrevHash = ""; i > 0 {
+			m.all[i].PrevHash = m.all[i-1].Hash
 		}
-		r.all[i].Hash = r.all[i].Sum()
+		m.all[i].Hash = m.all[i].Sum()
 	}
 }
 

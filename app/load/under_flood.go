@@ -78,7 +78,7 @@ type windowResults struct {
 	spent time.Duration // processor time of the server
 }
 
-func (s *windowResults) measure(measured processes, run func() (*workResult, error)) error {
+func (r *windowResults) measure(measured processes, run func() (*workResult, error)) error {
 	var p *workResult
 	spent, err := measured.measureCPU(func() (err error) {
 		p, err = run()
@@ -87,16 +87,16 @@ func (s *windowResults) measure(measured processes, run func() (*workResult, err
 	if err != nil {
 		return err
 	}
-	s.rates = append(s.rates, float64(p.Ops)/p.Seconds)
-	s.all.add(p)
-	s.spent += spent[serverName]
+	r.rates = append(r.rates, float64(p.Ops)/p.Seconds)
+	r.all.add(p)
+	r.spent += spent[serverName]
 	return nil
 }
 
 // microsPerBuy returns the server's processor time per buy in µs, including the warm-ups.
-func (s *windowResults) microsPerBuy(w work) float64 {
-	buys := float64(s.all.Ops) * (w.warmUp + w.window).Seconds() / w.window.Seconds()
-	return s.spent.Seconds() * 1e6 / max(1, buys)
+func (r *windowResults) microsPerBuy(w work) float64 {
+	buys := float64(r.all.Ops) * (w.warmUp + w.window).Seconds() / w.window.Seconds()
+	return r.spent.Seconds() * 1e6 / max(1, buys)
 }
 
 // runUnderFlood runs the work during the flood and returns how long the flood sent.

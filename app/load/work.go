@@ -66,9 +66,9 @@ type workResult struct {
 }
 
 // add merges the result of other work of the same kind.
-func (p *workResult) add(other *workResult) {
-	p.Ops, p.Seconds = p.Ops+other.Ops, p.Seconds+other.Seconds
-	p.Replies.merge(&other.Replies)
+func (w *workResult) add(other *workResult) {
+	w.Ops, w.Seconds = w.Ops+other.Ops, w.Seconds+other.Seconds
+	w.Replies.merge(&other.Replies)
 }
 
 // runWork runs the work on the whole crowd.

@@ -69,10 +69,10 @@ type usedIDs struct {
 	sent []shop.Buy
 }
 
-func (g *usedIDs) Reserve(b shop.Buy, _ time.Time, then func(shop.GateResult, error)) {
-	g.sent = append(g.sent, b)
+func (u *usedIDs) Reserve(b shop.Buy, _ time.Time, then func(shop.GateResult, error)) {
+	u.sent = append(u.sent, b)
 	d := shop.GateResult{Verdict: shop.VerdictReserved, Order: b.Order}
-	if g.left--; g.left >= 0 {
+	if u.left--; u.left >= 0 {
 		d.Verdict = shop.VerdictUsedID
 	}
 	then(d, nil)

@@ -38,20 +38,20 @@ type Expirer struct {
 }
 
 // Due handles orders whose deadline has passed. It returns the orders that leave the delay queue.
-func (x *Expirer) Due(ctx context.Context, _ int, orders []shop.ID) ([]shop.ID, error) {
-	now, err := x.Stock.Now(ctx)
+func (e *Expirer) Due(ctx context.Context, _ int, orders []shop.ID) ([]shop.ID, error) {
+	now, err := e.Stock.Now(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read Redis time: %w", errors.Join(shop.ErrTransient, err))
 	}
-	if x.Closer != nil {
-		orders = x.Closer.NotClosing(orders)
+	if e.Closer != nil {
+		orders = e.Closer.NotClosing(orders)
 	}
-	rows, err := x.expire(ctx, orders, now)
+	rows, err := e.expire(ctx, orders, now)
 	if err != nil {
 		return nil, err
 	}
-	x.units.wait(ctx)
-	if err := x.Effects.Publish(ctx, now, shop.Pointers(rows)); err != nil {
+	e.units.wait(ctx)
+	if err := e.Effects.Publish(ctx, now, shop.Pointers(rows)); err != nil {
 		return nil, err
 	}
 	found := shop.ByID(rows)
@@ -63,17 +63,17 @@ func (x *Expirer) Due(ctx context.Context, _ int, orders []shop.ID) ([]shop.ID, 
 
 // expire ends the unpaid orders and returns the units of all ended orders. For orders that were paid in time it
 // completes interrupted effects.
-func (x *Expirer) expire(ctx context.Context, orders []shop.ID, now shop.Millis) ([]shop.Order, error) {
-	x.units.begin()
-	defer x.units.end()
-	rows, err := x.Store.Expire(ctx, orders, now)
+func (e *Expirer) expire(ctx context.Context, orders []shop.ID, now shop.Millis) ([]shop.Order, error) {
+	e.units.begin()
+	defer e.units.end()
+	rows, err := e.Store.Expire(ctx, orders, now)
 	if err != nil {
 		return nil, fmt.Errorf("expire %d orders: %w", len(orders), err)
 	}
-	if x.Closer != nil {
-		x.Closer.Offer(rows, now)
+	if e.Closer != nil {
+		e.Closer.Offer(rows, now)
 	}
-	if err := x.Effects.Units(ctx, shop.Pointers(rows)); err != nil {
+	if err := e.Effects.Units(ctx, shop.Pointers(rows)); err != nil {
 		return nil, err
 	}
 	return rows, nil
@@ -82,13 +82,13 @@ func (x *Expirer) expire(ctx context.Context, orders []shop.ID, now shop.Millis)
 // Cancel ends an unpaid order of the user, or a reservation that has no row yet. It is idempotent. OrderExpired: the
 // order has expired. WrongState: the order is in another state, for example paid. NotFound: the order belongs to
 // another user or does not exist.
-func (x *Expirer) Cancel(ctx context.Context, user, id shop.ID) (shop.OrderState, error) {
-	now, err := x.Stock.Now(ctx)
+func (e *Expirer) Cancel(ctx context.Context, user, id shop.ID) (shop.OrderState, error) {
+	now, err := e.Stock.Now(ctx)
 	if err != nil {
 		return "", shop.UnknownOutcome("read Redis time", err)
 	}
-	row, err := changeOrder(ctx, x.Reader, user, id, change{
-		row: func() (shop.Order, error) { return x.Store.Cancel(ctx, id, user, now) },
+	row, err := changeOrder(ctx, e.Reader, user, id, change{
+		row: func() (shop.Order, error) { return e.Store.Cancel(ctx, id, user, now) },
 		reservation: func(o *shop.Order) {
 			o.State, o.Rev, o.CancelledAt = shop.Cancelled, shop.FirstRev, now
 		},
@@ -97,17 +97,17 @@ func (x *Expirer) Cancel(ctx context.Context, user, id shop.ID) (shop.OrderState
 		return "", shop.UnknownOutcome("cancel order "+id.String(), err)
 	}
 	if row.State == shop.Pending {
-		if x.Closer == nil {
+		if e.Closer == nil {
 			return "", shop.FailBusy("the order has an open payment, and this node has no payment gateway; try again",
 				4*shop.BusyRetry)
 		}
-		row, err = x.Closer.Cancel(ctx, row)
+		row, err = e.Closer.Cancel(ctx, row)
 		if err != nil {
 			return "", err
 		}
 		return cancelResult(row)
 	}
-	if err := x.Effects.Do(ctx, now, &row); err != nil {
+	if err := e.Effects.Do(ctx, now, &row); err != nil {
 		return "", shop.UnknownOutcome("finish cancelling order "+id.String(), err)
 	}
 	return cancelResult(row)

@@ -81,12 +81,12 @@ type cancelStore struct {
 	row   shop.Order
 }
 
-func (b *cancelStore) Cancel(context.Context, shop.ID, shop.ID, shop.Millis) (shop.Order, error) {
+func (c *cancelStore) Cancel(context.Context, shop.ID, shop.ID, shop.Millis) (shop.Order, error) {
 	return shop.Order{}, shop.ErrNoRow
 }
 
-func (b *cancelStore) Insert(_ context.Context, epoch int64, rows []shop.NewOrder) ([]shop.Inserted, error) {
-	b.epoch, b.row = epoch, rows[0]
+func (c *cancelStore) Insert(_ context.Context, epoch int64, rows []shop.NewOrder) ([]shop.Inserted, error) {
+	c.epoch, c.row = epoch, rows[0]
 	return nil, shop.ErrStaleEpoch
 }
 
@@ -131,8 +131,8 @@ type reservedInventory struct {
 	waiting shop.Reservation
 }
 
-func (l reservedInventory) Waiting(context.Context, shop.ID) ([]shop.Reservation, error) {
-	return []shop.Reservation{l.waiting}, nil
+func (r reservedInventory) Waiting(context.Context, shop.ID) ([]shop.Reservation, error) {
+	return []shop.Reservation{r.waiting}, nil
 }
 
 // P2, I8: the row of a cancelled reservation is written with the epoch of the reservation. After a recovery has begun,

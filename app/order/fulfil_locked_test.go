@@ -16,14 +16,14 @@ type lockedStore struct {
 	locked shop.ID
 }
 
-func (b *lockedStore) Insert(ctx context.Context, epoch int64, rows []shop.NewOrder) ([]shop.Inserted, error) {
+func (l *lockedStore) Insert(ctx context.Context, epoch int64, rows []shop.NewOrder) ([]shop.Inserted, error) {
 	for i := range rows {
-		if rows[i].Sale == b.locked {
-			b.sizes = append(b.sizes, len(rows))
-			return nil, fmt.Errorf("insert: %w", &shop.StuckSale{Sale: b.locked, Err: errors.New("lock wait timeout")})
+		if rows[i].Sale == l.locked {
+			l.sizes = append(l.sizes, len(rows))
+			return nil, fmt.Errorf("insert: %w", &shop.StuckSale{Sale: l.locked, Err: errors.New("lock wait timeout")})
 		}
 	}
-	return b.faultyStore.Insert(ctx, epoch, rows)
+	return l.faultyStore.Insert(ctx, epoch, rows)
 }
 
 // P2: the entries of a locked sale get a transient fault and wait. The other entries of the batch are written.

@@ -25,42 +25,42 @@ type faultyStore struct {
 	within    time.Duration // remaining time until the deadline of the last insert
 }
 
-func (b *faultyStore) Insert(ctx context.Context, _ int64, rows []shop.NewOrder) ([]shop.Inserted, error) {
-	b.sizes = append(b.sizes, len(rows))
+func (f *faultyStore) Insert(ctx context.Context, _ int64, rows []shop.NewOrder) ([]shop.Inserted, error) {
+	f.sizes = append(f.sizes, len(rows))
 	if until, ok := ctx.Deadline(); ok {
-		b.within = time.Until(until)
+		f.within = time.Until(until)
 	}
-	if b.transient != nil {
-		return nil, b.transient
+	if f.transient != nil {
+		return nil, f.transient
 	}
 	for _, r := range rows {
-		if b.failing[r.ID] && (r.State != shop.Refused || r.Address != nil) {
+		if f.failing[r.ID] && (r.State != shop.Refused || r.Address != nil) {
 			return nil, fmt.Errorf("insert: %w", shop.ErrPermanent)
 		}
 	}
-	b.Add("commit %d", len(rows))
+	f.Add("commit %d", len(rows))
 	inserted := make([]shop.Inserted, len(rows))
 	for i, r := range rows {
 		r.PublishedRev = r.Rev
 		r.Touched = true
 		inserted[i] = shop.Inserted{Order: r, Fresh: true}
-		if other, ok := b.existing[r.ID]; ok {
+		if other, ok := f.existing[r.ID]; ok {
 			inserted[i] = shop.Inserted{Order: other}
 		}
 	}
 	return inserted, nil
 }
 
-func (b *faultyStore) MarkPublished(_ context.Context, published []*shop.Order) error {
-	b.marked = append(b.marked, published...)
+func (f *faultyStore) MarkPublished(_ context.Context, published []*shop.Order) error {
+	f.marked = append(f.marked, published...)
 	return nil
 }
 
-func (b *faultyStore) Touch(_ context.Context, ids []shop.ID) ([]shop.Order, error) {
-	b.Add("touch %d", len(ids))
+func (f *faultyStore) Touch(_ context.Context, ids []shop.ID) ([]shop.Order, error) {
+	f.Add("touch %d", len(ids))
 	rows := make([]shop.Order, len(ids))
 	for i, id := range ids {
-		rows[i] = b.existing[id]
+		rows[i] = f.existing[id]
 		rows[i].ID, rows[i].Touched = id, true
 	}
 	return rows, nil

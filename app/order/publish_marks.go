@@ -25,24 +25,24 @@ type PublishMarks struct {
 }
 
 // Add queues published rows.
-func (t *PublishMarks) Add(rows []*shop.Order) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if len(t.pending)+len(rows) <= maxMarks {
-		t.pending = append(t.pending, rows...)
+func (p *PublishMarks) Add(rows []*shop.Order) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.pending)+len(rows) <= maxMarks {
+		p.pending = append(p.pending, rows...)
 	}
 }
 
 // RunOnce marks all rows added so far.
-func (t *PublishMarks) RunOnce(ctx context.Context) error {
-	t.mu.Lock()
-	rows := t.pending
-	t.pending = nil
-	t.mu.Unlock()
+func (p *PublishMarks) RunOnce(ctx context.Context) error {
+	p.mu.Lock()
+	rows := p.pending
+	p.pending = nil
+	p.mu.Unlock()
 	for len(rows) > 0 {
 		n := min(len(rows), markBatch)
-		if err := t.Store.MarkPublished(ctx, rows[:n]); err != nil {
-			t.Add(rows)
+		if err := p.Store.MarkPublished(ctx, rows[:n]); err != nil {
+			p.Add(rows)
 			return err
 		}
 		rows = rows[n:]
@@ -51,11 +51,11 @@ func (t *PublishMarks) RunOnce(ctx context.Context) error {
 }
 
 // Run marks rows at the interval markEvery until ctx ends, and once more after that.
-func (t *PublishMarks) Run(ctx context.Context) error {
-	err := shop.Repeat(ctx, markEvery, "mark orders as published", t.RunOnce)
+func (p *PublishMarks) Run(ctx context.Context) error {
+	err := shop.Repeat(ctx, markEvery, "mark orders as published", p.RunOnce)
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
-	if markErr := t.RunOnce(last); markErr != nil {
+	if markErr := p.RunOnce(last); markErr != nil {
 		slog.WarnContext(last, "mark the last orders as published", "err", markErr)
 	}
 	return err

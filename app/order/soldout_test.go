@@ -22,24 +22,24 @@ type buyersInventory struct {
 	returned  atomic.Int64  // returned units
 }
 
-func (l *buyersInventory) Counters(context.Context, []shop.SaleRef) ([]shop.Counters, error) {
-	now := l.c
-	now.Stock = l.returned.Load()
-	time.Sleep(l.delay)
+func (i *buyersInventory) Counters(context.Context, []shop.SaleRef) ([]shop.Counters, error) {
+	now := i.c
+	now.Stock = i.returned.Load()
+	time.Sleep(i.delay)
 	return []shop.Counters{now}, nil
 }
 
 // Buyers returns the buyers after the mark. Each of `users` has one ticket, in this order; earlier tickets belong to
 // unlisted buyers.
-func (l *buyersInventory) Buyers(_ context.Context, _ shop.SaleRef, since shop.BuyersMark) (shop.Buyers, error) {
-	l.reads++
+func (i *buyersInventory) Buyers(_ context.Context, _ shop.SaleRef, since shop.BuyersMark) (shop.Buyers, error) {
+	i.reads++
 	b := shop.Buyers{
-		Counters: l.c, Users: l.users, Mark: shop.BuyersMark{Epoch: l.c.Epoch, Tickets: l.c.Tickets, Entry: "1-1"},
+		Counters: i.c, Users: i.users, Mark: shop.BuyersMark{Epoch: i.c.Epoch, Tickets: i.c.Tickets, Entry: "1-1"},
 	}
-	if b.All = since == (shop.BuyersMark{}) || since.Epoch != l.c.Epoch; b.All {
-		l.fullReads++
+	if b.All = since == (shop.BuyersMark{}) || since.Epoch != i.c.Epoch; b.All {
+		i.fullReads++
 	} else {
-		b.Users = l.users[int64(len(l.users))-(l.c.Tickets-since.Tickets):]
+		b.Users = i.users[int64(len(i.users))-(i.c.Tickets-since.Tickets):]
 	}
 	return b, nil
 }

@@ -22,19 +22,19 @@ type spanRecorder struct {
 	spans []*trace.Span
 }
 
-func (k *spanRecorder) Record(s *trace.Span) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.spans = append(k.spans, s)
+func (r *spanRecorder) Record(s *trace.Span) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.spans = append(r.spans, s)
 }
 
 // named returns the only span with the name.
-func (k *spanRecorder) named(t *testing.T, name string) *trace.Span {
+func (r *spanRecorder) named(t *testing.T, name string) *trace.Span {
 	t.Helper()
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	var found *trace.Span
-	for _, s := range k.spans {
+	for _, s := range r.spans {
 		if s.Name == name {
 			if found != nil {
 				t.Fatalf("several spans named %q, want one", name)
@@ -43,7 +43,7 @@ func (k *spanRecorder) named(t *testing.T, name string) *trace.Span {
 		}
 	}
 	if found == nil {
-		t.Fatalf("no span %q among %d", name, len(k.spans))
+		t.Fatalf("no span %q among %d", name, len(r.spans))
 	}
 	return found
 }
@@ -235,11 +235,11 @@ type tracedInventory struct {
 	traces []*trace.SpanRef
 }
 
-func (h *tracedInventory) Finish(
+func (t *tracedInventory) Finish(
 	ctx context.Context, p int, asOf shop.Millis, rows []*shop.Order, entries []*shop.Entry,
 ) error {
 	for _, e := range entries {
-		h.traces = append(h.traces, e.Trace)
+		t.traces = append(t.traces, e.Trace)
 	}
-	return h.Redis.Finish(ctx, p, asOf, rows, entries)
+	return t.Redis.Finish(ctx, p, asOf, rows, entries)
 }

@@ -23,30 +23,30 @@ type batchWorld struct {
 	steps []string
 }
 
-func (s *batchWorld) add(step string, order shop.ID) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.steps = append(s.steps, step+" "+order.String())
+func (b *batchWorld) add(step string, order shop.ID) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.steps = append(b.steps, step+" "+order.String())
 }
 
-func (s *batchWorld) Now(context.Context) (shop.Millis, error) { return 1_000_000, nil }
+func (b *batchWorld) Now(context.Context) (shop.Millis, error) { return 1_000_000, nil }
 
-func (s *batchWorld) Expire(_ context.Context, ids []shop.ID, _ shop.Millis) ([]shop.Order, error) {
+func (b *batchWorld) Expire(_ context.Context, ids []shop.ID, _ shop.Millis) ([]shop.Order, error) {
 	if ids[0] == 2 {
-		time.Sleep(s.locked)
+		time.Sleep(b.locked)
 	}
 	return []shop.Order{
 		{ID: ids[0], Sale: 7, State: shop.Expired, Hold: 1, Rev: 2, PublishedRev: 1, Touched: true},
 	}, nil
 }
 
-func (s *batchWorld) Return(_ context.Context, r []shop.Return) ([]bool, error) {
-	s.add("units", r[0].Order)
+func (b *batchWorld) Return(_ context.Context, r []shop.Return) ([]bool, error) {
+	b.add("units", r[0].Order)
 	return make([]bool, len(r)), nil
 }
 
-func (s *batchWorld) Publish(_ context.Context, _ int, _ shop.Millis, rows []*shop.Order) error {
-	s.add("published", rows[0].ID)
+func (b *batchWorld) Publish(_ context.Context, _ int, _ shop.Millis, rows []*shop.Order) error {
+	b.add("published", rows[0].ID)
 	return nil
 }
 

@@ -16,16 +16,16 @@ type watermarkWorld struct {
 	published shop.Millis
 }
 
-func (s *watermarkWorld) Clock(context.Context) (shop.Instant, error) {
-	return shop.Instant{At: s.clock}, nil
+func (w *watermarkWorld) Clock(context.Context) (shop.Instant, error) {
+	return shop.Instant{At: w.clock}, nil
 }
 
-func (s *watermarkWorld) Delivery(context.Context, int) (shop.Delivery, error) {
-	return s.delivery, s.err
+func (w *watermarkWorld) Delivery(context.Context, int) (shop.Delivery, error) {
+	return w.delivery, w.err
 }
 
-func (s *watermarkWorld) SetPublishedUntil(_ context.Context, _ int, at shop.Millis) error {
-	s.published = at
+func (w *watermarkWorld) SetPublishedUntil(_ context.Context, _ int, at shop.Millis) error {
+	w.published = at
 	return nil
 }
 

@@ -16,10 +16,10 @@ type fakeAccounts struct {
 	sent  []Email
 }
 
-func (r *fakeAccounts) UserByID(_ context.Context, id shop.ID) (shop.User, error) {
-	u, ok := r.users[id]
-	if r.fail != nil {
-		return shop.User{}, r.fail
+func (f *fakeAccounts) UserByID(_ context.Context, id shop.ID) (shop.User, error) {
+	u, ok := f.users[id]
+	if f.fail != nil {
+		return shop.User{}, f.fail
 	}
 	if !ok {
 		return shop.User{}, shop.ErrNoRow
@@ -27,8 +27,8 @@ func (r *fakeAccounts) UserByID(_ context.Context, id shop.ID) (shop.User, error
 	return u, nil
 }
 
-func (r *fakeAccounts) Send(_ context.Context, mails ...Email) error {
-	r.sent = append(r.sent, mails...)
+func (f *fakeAccounts) Send(_ context.Context, mails ...Email) error {
+	f.sent = append(f.sent, mails...)
 	return nil
 }
 

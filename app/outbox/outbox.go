@@ -96,43 +96,43 @@ type Sender struct {
 }
 
 // Run calls RunOnce periodically until ctx ends.
-func (p *Sender) Run(ctx context.Context) error {
-	return shop.Repeat(ctx, postEvery, "post to the back office", p.RunOnce)
+func (s *Sender) Run(ctx context.Context) error {
+	return shop.Repeat(ctx, postEvery, "post to the back office", s.RunOnce)
 }
 
 // RunOnce appends all due postings and then marks them as sent. After a crash in between, the postings are appended
 // again. The mark in the database is read before the mark in Redis, so the mark of an intact Redis is never behind the
 // mark of the database.
-func (p *Sender) RunOnce(ctx context.Context) error {
-	last, err := p.Store.LastSent(ctx)
+func (s *Sender) RunOnce(ctx context.Context) error {
+	last, err := s.Store.LastSent(ctx)
 	if err != nil {
 		return err
 	}
-	groups, err := p.Stream.Check(ctx, last)
+	groups, err := s.Stream.Check(ctx, last)
 	var lost *LostError
 	if errors.As(err, &lost) {
-		return p.repair(ctx, lost) // the next call of RunOnce appends the postings
+		return s.repair(ctx, lost) // the next call of RunOnce appends the postings
 	}
 	if err != nil {
 		return err
 	}
 	for {
-		now, err := p.Now(ctx)
+		now, err := s.Now(ctx)
 		if err != nil {
 			return fmt.Errorf("read Redis time: %w", err)
 		}
-		due, err := p.Store.ClaimOutbox(ctx, now, postBatch)
+		due, err := s.Store.ClaimOutbox(ctx, now, postBatch)
 		if err != nil {
 			return err
 		}
 		if len(due) == 0 {
-			return p.count(ctx, groups)
+			return s.count(ctx, groups)
 		}
-		sent, err := p.Stream.Append(ctx, last, due)
+		sent, err := s.Stream.Append(ctx, last, due)
 		if err != nil {
 			return err
 		}
-		if err := p.Store.MarkSent(ctx, due, now, sent); err != nil {
+		if err := s.Store.MarkSent(ctx, due, now, sent); err != nil {
 			return err
 		}
 	}
@@ -141,40 +141,40 @@ func (p *Sender) RunOnce(ctx context.Context) error {
 // repair marks the postings that Redis may have lost as due again, and creates the consumer groups again. No node
 // appends until the loss is confirmed, so the mark stays unchanged. After a crash before the confirmation, the next
 // call repeats all these steps.
-func (p *Sender) repair(ctx context.Context, lost *LostError) error {
-	n, err := p.Store.Repost(ctx, lost.Since)
+func (s *Sender) repair(ctx context.Context, lost *LostError) error {
+	n, err := s.Store.Repost(ctx, lost.Since)
 	if err != nil {
 		return err
 	}
-	groups, err := p.Store.Groups(ctx)
+	groups, err := s.Store.Groups(ctx)
 	if err != nil {
 		return err
 	}
-	if err := p.Stream.MakeGroups(ctx, groups); err != nil {
+	if err := s.Stream.MakeGroups(ctx, groups); err != nil {
 		return err
 	}
 	if n > 0 {
 		slog.WarnContext(ctx, "Redis may have lost postings; they are posted again", "entries", n, "since", lost.Since)
 	}
-	return p.Stream.Confirm(ctx, lost)
+	return s.Stream.Confirm(ctx, lost)
 }
 
 // count counts the waiting postings of all nodes, at most once per countEvery. It also stores the names of the consumer
 // groups in the database, because otherwise they exist only in Redis.
-func (p *Sender) count(ctx context.Context, groups []string) error {
-	if time.Since(p.counted) < countEvery {
+func (s *Sender) count(ctx context.Context, groups []string) error {
+	if time.Since(s.counted) < countEvery {
 		return nil
 	}
-	if err := p.Store.RecordGroups(ctx, groups); err != nil {
+	if err := s.Store.RecordGroups(ctx, groups); err != nil {
 		return err
 	}
-	n, err := p.Store.Unposted(ctx)
+	n, err := s.Store.Unposted(ctx)
 	if err == nil {
-		p.counted = time.Now()
-		p.waiting.Store(n)
+		s.counted = time.Now()
+		s.waiting.Store(n)
 	}
 	return err
 }
 
 // Waiting returns the number of postings in the outbox at the last count.
-func (p *Sender) Waiting() int64 { return p.waiting.Load() }
+func (s *Sender) Waiting() int64 { return s.waiting.Load() }

@@ -11,12 +11,12 @@ import (
 
 // end ends a pending order whose trade was opened. It closes the trade at the gateway, ends the row, and returns the
 // units. The returned order has ended, or is paid if the payment came first. Errors are transient: retry.
-func (c *PaymentService) end(ctx context.Context, o shop.Order, to shop.OrderState) (shop.Order, error) {
-	row, closed, err := c.closeAtGateway(ctx, o, to)
+func (p *PaymentService) end(ctx context.Context, o shop.Order, to shop.OrderState) (shop.Order, error) {
+	row, closed, err := p.closeAtGateway(ctx, o, to)
 	if err != nil || !closed {
 		return row, err
 	}
-	rows, locked, err := c.endOrders(ctx, []shop.ID{o.ID}, to)
+	rows, locked, err := p.endOrders(ctx, []shop.ID{o.ID}, to)
 	switch {
 	case err != nil:
 		return shop.Order{}, err
@@ -32,25 +32,25 @@ func (c *PaymentService) end(ctx context.Context, o shop.Order, to shop.OrderSta
 // Otherwise row is the order after its payment was settled. A trade starts when the buyer opens the page of the
 // gateway. So an absent trade is closed only at the deadline, Margin after the gateway stopped accepting money. If the
 // buyer cancels earlier, an absent trade also counts as closed; money that still arrives is late money.
-func (c *PaymentService) closeAtGateway(
+func (p *PaymentService) closeAtGateway(
 	ctx context.Context, o shop.Order, to shop.OrderState,
 ) (row shop.Order, closed bool, err error) {
-	t, err := c.Gateway.Close(ctx, o.ID)
+	t, err := p.Gateway.Close(ctx, o.ID)
 	if errors.Is(err, ErrGatewayRefused) {
-		t, err = c.Gateway.Query(ctx, o.ID)
+		t, err = p.Gateway.Query(ctx, o.ID)
 	}
 	if err != nil {
-		c.counts.Unknown.Add(1)
+		p.counts.Unknown.Add(1)
 		return shop.Order{}, false, fmt.Errorf("close the trade of order %s: %w", o.ID, errors.Join(shop.ErrTransient, err))
 	}
 	switch t.State {
 	case TradePaid:
-		row, err := c.settlePaid(ctx, t)
+		row, err := p.settlePaid(ctx, t)
 		return row, false, err
 	case TradeClosed:
 		return o, true, nil
 	}
-	now, err := c.Stock.Now(ctx)
+	now, err := p.Stock.Now(ctx)
 	if err != nil {
 		return shop.Order{}, false, fmt.Errorf("read Redis time: %w", errors.Join(shop.ErrTransient, err))
 	}
@@ -64,14 +64,14 @@ var errLockedSale = fmt.Errorf("%w: the row of its sale is locked", shop.ErrTran
 
 // endOrders ends pending orders whose trades are closed, returns their units and publishes their states. It returns the
 // rows that are not pending, and the IDs of orders that stay pending because the row of their sale is locked.
-func (c *PaymentService) endOrders(
+func (p *PaymentService) endOrders(
 	ctx context.Context, orders []shop.ID, to shop.OrderState,
 ) (rows []shop.Order, locked []shop.ID, err error) {
-	now, err := c.Stock.Now(ctx)
+	now, err := p.Stock.Now(ctx)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read Redis time: %w", errors.Join(shop.ErrTransient, err))
 	}
-	rows, err = c.Trades.EndTraded(ctx, orders, to, now)
+	rows, err = p.Trades.EndTraded(ctx, orders, to, now)
 	if err != nil {
 		return nil, nil, fmt.Errorf("end %d orders: %w", len(orders), err)
 	}
@@ -81,14 +81,14 @@ func (c *PaymentService) endOrders(
 		}
 		return o.State == shop.Pending
 	})
-	c.counts.Closed.Add(int64(len(rows)))
-	return rows, locked, c.Effects.Do(ctx, now, shop.Pointers(rows)...)
+	p.counts.Closed.Add(int64(len(rows)))
+	return rows, locked, p.Effects.Do(ctx, now, shop.Pointers(rows)...)
 }
 
 // settlePaid settles the payment and returns the order that it paid.
-func (c *PaymentService) settlePaid(ctx context.Context, t Trade) (shop.Order, error) {
-	if err := c.Settle(ctx, t); err != nil {
+func (p *PaymentService) settlePaid(ctx context.Context, t Trade) (shop.Order, error) {
+	if err := p.Settle(ctx, t); err != nil {
 		return shop.Order{}, fmt.Errorf("settle the trade of order %s: %w", t.Order, errors.Join(shop.ErrTransient, err))
 	}
-	return c.Orders.Order(ctx, t.Order)
+	return p.Orders.Order(ctx, t.Order)
 }

@@ -17,20 +17,20 @@ import (
 // The limit per buyer applies, the sale window does not. Only the hold with the last claimed number can revive the
 // order. An older hold gets the new number, or its units are returned. After a crash the payment is still unresolved,
 // and PayReconciler repeats resolve.
-func (c *PaymentService) resolve(ctx context.Context, o shop.Order) error {
+func (p *PaymentService) resolve(ctx context.Context, o shop.Order) error {
 	// The epoch is read before the hold: if a recovery changes the epoch in between, ReviveLate fails.
-	sale, err := c.Sale(ctx, o.Sale)
+	sale, err := p.Sale(ctx, o.Sale)
 	if err != nil {
 		return fmt.Errorf("read sale %s: %w", o.Sale, err)
 	}
-	claimed, err := c.Orders.ClaimHold(ctx, o.ID, o.State)
+	claimed, err := p.Orders.ClaimHold(ctx, o.ID, o.State)
 	switch {
 	case errors.Is(err, shop.ErrNoRow):
-		return c.settleResolved(ctx, o.ID)
+		return p.settleResolved(ctx, o.ID)
 	case err != nil:
 		return fmt.Errorf("claim a hold for order %s: %w", o.ID, err)
 	}
-	verdict, err := c.Stock.Hold(ctx, shop.HoldRequest{
+	verdict, err := p.Stock.Hold(ctx, shop.HoldRequest{
 		Sale: claimed.Ref(), Order: claimed.ID, User: claimed.User, Hold: claimed.Hold, Qty: claimed.Qty,
 	})
 	if err != nil {
@@ -38,76 +38,76 @@ func (c *PaymentService) resolve(ctx context.Context, o shop.Order) error {
 	}
 	switch verdict {
 	case shop.VerdictReserved, shop.VerdictRepeated:
-		return c.revive(ctx, claimed, sale.Epoch)
+		return p.revive(ctx, claimed, sale.Epoch)
 	case shop.VerdictSoldOut:
-		return c.refundLate(ctx, claimed, shop.ReasonLateSoldOut)
+		return p.refundLate(ctx, claimed, shop.ReasonLateSoldOut)
 	case shop.VerdictLimit:
-		return c.refundLate(ctx, claimed, shop.ReasonLateLimit)
+		return p.refundLate(ctx, claimed, shop.ReasonLateLimit)
 	}
-	now, err := c.Stock.Now(ctx)
+	now, err := p.Stock.Now(ctx)
 	if err == nil && verdict == shop.VerdictNotLoaded && now > sale.ClosesAt.Add(shop.RetireAfter) {
-		return c.refundLate(ctx, claimed, shop.ReasonLateOver)
+		return p.refundLate(ctx, claimed, shop.ReasonLateOver)
 	}
 	// The partition is recovering, the units are in cooldown, or another node resolves the order: retry later.
 	return fmt.Errorf("%w: unexpected verdict on the units of order %s: %d", shop.ErrTransient, o.ID, verdict)
 }
 
 // revive changes the order to paid, with the claimed hold.
-func (c *PaymentService) revive(ctx context.Context, claimed shop.Order, epoch int64) error {
-	now, err := c.Stock.Now(ctx)
+func (p *PaymentService) revive(ctx context.Context, claimed shop.Order, epoch int64) error {
+	now, err := p.Stock.Now(ctx)
 	if err != nil {
 		return fmt.Errorf("read Redis time: %w", errors.Join(shop.ErrTransient, err))
 	}
-	paid, err := c.Trades.ReviveLate(ctx, claimed, epoch, now)
+	paid, err := p.Trades.ReviveLate(ctx, claimed, epoch, now)
 	switch {
 	case err == nil:
 	case errors.Is(err, shop.ErrNoRow), errors.Is(err, shop.ErrPermanent), errors.Is(err, shop.ErrStaleEpoch):
 		// The order was certainly not revived with this hold number.
 		units := []shop.Return{{Sale: claimed.Ref(), Order: claimed.ID, Hold: claimed.Hold, User: claimed.User}}
-		if _, returnErr := c.Stock.Return(ctx, units); returnErr != nil {
+		if _, returnErr := p.Stock.Return(ctx, units); returnErr != nil {
 			return fmt.Errorf("return units of order %s: %w", claimed.ID, returnErr)
 		}
 		if errors.Is(err, shop.ErrPermanent) {
-			return c.refundLate(ctx, claimed, shop.ReasonLateSoldOut)
+			return p.refundLate(ctx, claimed, shop.ReasonLateSoldOut)
 		}
 		return fmt.Errorf("%w: revive order %s: %w", shop.ErrTransient, claimed.ID, err)
 	default: // unknown outcome: the next claim takes over the hold, or finds the order paid (I6)
 		return fmt.Errorf("revive order %s: %w", claimed.ID, err)
 	}
-	c.counts.Revived.Add(1)
+	p.counts.Revived.Add(1)
 	slog.InfoContext(ctx, "a late payment revived an order", "order", paid.ID)
-	return c.Effects.Do(ctx, now, &paid)
+	return p.Effects.Do(ctx, now, &paid)
 }
 
 // refundLate starts the refund. The number of the refund depends only on the order, so that a second refund is
 // impossible.
-func (c *PaymentService) refundLate(ctx context.Context, o shop.Order, reason string) error {
-	now, err := c.Stock.Now(ctx)
+func (p *PaymentService) refundLate(ctx context.Context, o shop.Order, reason string) error {
+	now, err := p.Stock.Now(ctx)
 	if err != nil {
 		return fmt.Errorf("read Redis time: %w", errors.Join(shop.ErrTransient, err))
 	}
-	refunding, err := c.Refunds.BeginRefund(ctx, o.ID, []shop.OrderState{shop.Expired, shop.Cancelled}, reason, now)
+	refunding, err := p.Refunds.BeginRefund(ctx, o.ID, []shop.OrderState{shop.Expired, shop.Cancelled}, reason, now)
 	if errors.Is(err, shop.ErrNoRow) {
-		return c.settleResolved(ctx, o.ID)
+		return p.settleResolved(ctx, o.ID)
 	}
 	if err != nil {
 		return fmt.Errorf("begin the refund of order %s: %w", o.ID, err)
 	}
-	c.counts.Refunded.Add(1)
+	p.counts.Refunded.Add(1)
 	slog.InfoContext(ctx, "a late payment is refunded", "order", o.ID, "reason", reason)
-	if err := c.Effects.Do(ctx, now, &refunding); err != nil {
+	if err := p.Effects.Do(ctx, now, &refunding); err != nil {
 		return err
 	}
-	return c.settleResolved(ctx, o.ID)
+	return p.settleResolved(ctx, o.ID)
 }
 
 // settleResolved stores the outcome of the late payment of an order that this node or another node has resolved.
-func (c *PaymentService) settleResolved(ctx context.Context, id shop.ID) error {
-	now, err := c.Stock.Now(ctx)
+func (p *PaymentService) settleResolved(ctx context.Context, id shop.ID) error {
+	now, err := p.Stock.Now(ctx)
 	if err != nil {
 		return fmt.Errorf("read Redis time: %w", errors.Join(shop.ErrTransient, err))
 	}
-	o, err := c.Orders.Order(ctx, id)
+	o, err := p.Orders.Order(ctx, id)
 	if err != nil {
 		return fmt.Errorf("read order %s: %w", id, err)
 	}
@@ -115,7 +115,7 @@ func (c *PaymentService) settleResolved(ctx context.Context, id shop.ID) error {
 	case o.RevivalPending(): // unresolved: another node has the claim
 		return fmt.Errorf("%w: order %s is being resolved", shop.ErrTransient, id)
 	case o.CancelledAt == 0: // revived; that transaction also settled the payment
-		return c.Effects.Do(ctx, now, &o)
+		return p.Effects.Do(ctx, now, &o)
 	}
-	return c.Trades.Resolve(ctx, id, OutcomeRefunded)
+	return p.Trades.Resolve(ctx, id, OutcomeRefunded)
 }

@@ -54,36 +54,38 @@ func newOpenTrades(n int, latency time.Duration) *openTrades {
 	return b
 }
 
-func (b *openTrades) Now(context.Context) (shop.Millis, error) { return shop.MillisOf(time.Now()), nil }
+func (ot *openTrades) Now(context.Context) (shop.Millis, error) {
+	return shop.MillisOf(time.Now()), nil
+}
 
-func (b *openTrades) Unresolved(context.Context, shop.Millis, int, int) ([]ReceivedPayment, error) {
+func (ot *openTrades) Unresolved(context.Context, shop.Millis, int, int) ([]ReceivedPayment, error) {
 	return nil, nil
 }
 
-func (b *openTrades) ClaimTrades(_ context.Context, now, until shop.Millis, limit int) ([]OpenedTrade, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.claims++
+func (ot *openTrades) ClaimTrades(_ context.Context, now, until shop.Millis, limit int) ([]OpenedTrade, error) {
+	ot.mu.Lock()
+	defer ot.mu.Unlock()
+	ot.claims++
 	var due []OpenedTrade
-	for len(due) < limit && len(b.queue) > 0 && b.queue[0].at <= now {
-		next := heap.Pop(&b.queue).(dueTrade)
-		if b.checkAt[next.order] != next.at {
+	for len(due) < limit && len(ot.queue) > 0 && ot.queue[0].at <= now {
+		next := heap.Pop(&ot.queue).(dueTrade)
+		if ot.checkAt[next.order] != next.at {
 			continue // rescheduled
 		}
-		opened := b.orders[next.order].TradeOpened
+		opened := ot.orders[next.order].TradeOpened
 		due = append(due, OpenedTrade{
 			Order: next.order, OpenedAt: opened, ExpiresAt: opened.Add(time.Hour), DueAt: next.at,
 		})
-		b.schedule(next.order, until)
+		ot.schedule(next.order, until)
 	}
 	return due, nil
 }
 
 // schedule sets when the trade is due; 0: never.
-func (b *openTrades) schedule(id shop.ID, at shop.Millis) {
-	b.checkAt[id] = at
+func (ot *openTrades) schedule(id shop.ID, at shop.Millis) {
+	ot.checkAt[id] = at
 	if at != 0 {
-		heap.Push(&b.queue, dueTrade{at, id})
+		heap.Push(&ot.queue, dueTrade{at, id})
 	}
 }
 
@@ -96,96 +98,97 @@ type dueTrade struct {
 // dueTrades is a heap of due times, the earliest first.
 type dueTrades []dueTrade
 
-func (q dueTrades) Len() int { return len(q) }
+func (d dueTrades) Len() int { return len(d) }
 
-func (q dueTrades) Less(i, j int) bool { return q[i].at < q[j].at }
+func (d dueTrades) Less(i, j int) bool { return d[i].at < d[j].at }
 
-func (q dueTrades) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
+func (d dueTrades) Swap(i, j int) { d[i], d[j] = d[j], d[i] }
 
-func (q *dueTrades) Push(v any) { *q = append(*q, v.(dueTrade)) }
+func (d *dueTrades) Push(v any) { *d = append(*d, v.(dueTrade)) }
 
-func (q *dueTrades) Pop() any {
-	last := (*q)[len(*q)-1]
-	*q = (*q)[:len(*q)-1]
+func (d *dueTrades) Pop() any {
+	last := (*d)[len(*d)-1]
+	*d = (*d)[:len(*d)-1]
 	return last
 }
 
-func (b *openTrades) OrdersByID(_ context.Context, ids []shop.ID) ([]shop.Order, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+func (ot *openTrades) OrdersByID(_ context.Context, ids []shop.ID) ([]shop.Order, error) {
+	ot.mu.Lock()
+	defer ot.mu.Unlock()
 	rows := make([]shop.Order, len(ids))
 	for i, id := range ids {
-		rows[i] = b.orders[id]
+		rows[i] = ot.orders[id]
 	}
 	return rows, nil
 }
 
-func (b *openTrades) CheckTrades(_ context.Context, _ shop.Millis, next map[shop.ID]shop.Millis) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.schedules++
+func (ot *openTrades) CheckTrades(_ context.Context, _ shop.Millis, next map[shop.ID]shop.Millis) error {
+	ot.mu.Lock()
+	defer ot.mu.Unlock()
+	ot.schedules++
 	for id, at := range next {
-		if b.checkAt[id] != 0 {
-			b.schedule(id, at)
+		if ot.checkAt[id] != 0 {
+			ot.schedule(id, at)
 		}
 	}
 	return nil
 }
 
-func (b *openTrades) Query(ctx context.Context, id shop.ID) (Trade, error) {
-	b.mu.Lock()
-	b.running, b.queries = b.running+1, b.queries+1
-	b.maxRunning = max(b.maxRunning, b.running)
-	if b.inQuery[id] {
-		b.overlapping++
+func (ot *openTrades) Query(ctx context.Context, id shop.ID) (Trade, error) {
+	ot.mu.Lock()
+	ot.running, ot.queries = ot.running+1, ot.queries+1
+	ot.maxRunning = max(ot.maxRunning, ot.running)
+	if ot.inQuery[id] {
+		ot.overlapping++
 	}
-	b.inQuery[id] = true
-	down := b.unavailable
-	b.mu.Unlock()
+	ot.inQuery[id] = true
+	down := ot.unavailable
+	ot.mu.Unlock()
 	defer func() {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		b.running--
-		b.inQuery[id] = false
+		ot.mu.Lock()
+		defer ot.mu.Unlock()
+		ot.running--
+		ot.inQuery[id] = false
 	}()
 	select {
 	case <-ctx.Done():
 		return Trade{}, shop.ErrTransient
-	case <-time.After(b.latency):
+	case <-time.After(ot.latency):
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	ot.mu.Lock()
+	defer ot.mu.Unlock()
 	if down {
 		return Trade{}, shop.ErrTransient
 	}
 	now := time.Now()
-	b.maxPause = max(b.maxPause, now.Sub(b.lastQuery[id]))
-	b.lastQuery[id] = now
-	if paid := b.paidAt[id]; !paid.IsZero() && !paid.After(now.Add(-b.latency)) {
+	ot.maxPause = max(ot.maxPause, now.Sub(ot.lastQuery[id]))
+	ot.lastQuery[id] = now
+	if paid := ot.paidAt[id]; !paid.IsZero() && !paid.After(now.Add(-ot.latency)) {
 		return Trade{Order: id, No: "T", State: TradePaid}, nil
 	}
 	return Trade{Order: id, No: "T", State: TradeWaiting}, nil
 }
 
-func (b *openTrades) Receive(_ context.Context, t Trade, _ shop.Millis) (shop.Order, Outcome, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.found[t.Order], b.checkAt[t.Order] = time.Now(), 0
-	o := b.orders[t.Order]
+func (ot *openTrades) Receive(_ context.Context, t Trade, _ shop.Millis) (shop.Order, Outcome, error) {
+	ot.mu.Lock()
+	defer ot.mu.Unlock()
+	ot.found[t.Order], ot.checkAt[t.Order] = time.Now(), 0
+	o := ot.orders[t.Order]
 	o.State = shop.Paid
-	b.orders[t.Order] = o
+	ot.orders[t.Order] = o
 	return o, OutcomeTaken, nil
 }
 
 // runReconcilers runs one reconciler per node while the function `during` runs, each with at most perSecond queries per
 // second.
-func (b *openTrades) runReconcilers(t *testing.T, nodes, perSecond int, during func()) {
+func (ot *openTrades) runReconcilers(t *testing.T, nodes, perSecond int, during func()) {
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	for n := range nodes {
-		payments := &PaymentService{Gateway: b, Stock: b, Trades: b, Orders: b}
+		payments := &PaymentService{Gateway: ot, Stock: ot, Trades: ot, Orders: ot}
 		r := &PayReconciler{Payments: payments, Pace: (&pacer{
-			pause: time.Second / time.Duration(perSecond), onCall: func() { b.mu.Lock(); b.byNode[n]++; b.mu.Unlock() },
+			pause:  time.Second / time.Duration(perSecond),
+			onCall: func() { ot.mu.Lock(); ot.byNode[n]++; ot.mu.Unlock() },
 		}).wait}
 		running.Go(func() { _ = r.Run(ctx) })
 	}
@@ -195,12 +198,12 @@ func (b *openTrades) runReconcilers(t *testing.T, nodes, perSecond int, during f
 }
 
 // maxWait returns the longest time that a trade has waited for its query.
-func (b *openTrades) maxWait() time.Duration {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	wait := b.maxPause
-	for id, at := range b.lastQuery {
-		if b.checkAt[id] != 0 {
+func (ot *openTrades) maxWait() time.Duration {
+	ot.mu.Lock()
+	defer ot.mu.Unlock()
+	wait := ot.maxPause
+	for id, at := range ot.lastQuery {
+		if ot.checkAt[id] != 0 {
 			wait = max(wait, time.Since(at))
 		}
 	}
@@ -344,12 +347,12 @@ type unresolvedStore struct {
 	resolved            map[shop.ID]bool
 }
 
-func (b *unresolvedStore) Now(context.Context) (shop.Millis, error) { return 1_000_000, nil }
+func (u *unresolvedStore) Now(context.Context) (shop.Millis, error) { return 1_000_000, nil }
 
-func (b *unresolvedStore) Unresolved(_ context.Context, _ shop.Millis, skip, limit int) ([]ReceivedPayment, error) {
+func (u *unresolvedStore) Unresolved(_ context.Context, _ shop.Millis, skip, limit int) ([]ReceivedPayment, error) {
 	var list []ReceivedPayment
-	for i := 1; i <= b.failing+b.resolvable; i++ {
-		if !b.resolved[shop.ID(i)] {
+	for i := 1; i <= u.failing+u.resolvable; i++ {
+		if !u.resolved[shop.ID(i)] {
 			list = append(list, ReceivedPayment{Order: shop.ID(i)})
 		}
 	}
@@ -357,15 +360,15 @@ func (b *unresolvedStore) Unresolved(_ context.Context, _ shop.Millis, skip, lim
 	return list[:min(limit, len(list))], nil
 }
 
-func (b *unresolvedStore) Order(_ context.Context, id shop.ID) (shop.Order, error) {
-	if int(id) <= b.failing && !b.repaired {
+func (u *unresolvedStore) Order(_ context.Context, id shop.ID) (shop.Order, error) {
+	if int(id) <= u.failing && !u.repaired {
 		return shop.Order{}, shop.ErrTransient
 	}
 	return shop.Order{ID: id, State: shop.Refunded, CancelledAt: 1}, nil
 }
 
-func (b *unresolvedStore) Resolve(_ context.Context, id shop.ID, _ Outcome) error {
-	b.resolved[id] = true
+func (u *unresolvedStore) Resolve(_ context.Context, id shop.ID, _ Outcome) error {
+	u.resolved[id] = true
 	return nil
 }
 

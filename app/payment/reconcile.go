@@ -55,14 +55,14 @@ type DailyReconciliation struct {
 
 // ReconcileDay compares the next part of a day's orders: those after the order `after`; 0: the first part. WrongState:
 // the shop has no gateway.
-func (p *DailyReconciliation) ReconcileDay(
+func (d *DailyReconciliation) ReconcileDay(
 	ctx context.Context, day time.Time, after shop.ID,
 ) (ReconciliationReport, error) {
-	if p.Gateway == nil {
+	if d.Gateway == nil {
 		return ReconciliationReport{}, shop.Fail(shop.WrongState, "STAMPEDE_ALIPAY_APP_ID is not set: set it to compare with the gateway")
 	}
-	from, to := CalendarDay(day, p.Zone)
-	report, err := p.part(ctx, shop.MillisOf(from), shop.MillisOf(to), after)
+	from, to := CalendarDay(day, d.Zone)
+	report, err := d.part(ctx, shop.MillisOf(from), shop.MillisOf(to), after)
 	report.Day = from.Format(time.DateOnly)
 	return report, shop.Unavailable("the payments of the day", err)
 }
@@ -70,11 +70,11 @@ func (p *DailyReconciliation) ReconcileDay(
 // part compares some orders of [from, to). It compares orders with differences a second time, because
 // they may have changed during the first comparison. An error means that the database is unreadable. A failed gateway
 // query is a difference.
-func (p *DailyReconciliation) part(
+func (d *DailyReconciliation) part(
 	ctx context.Context, from, to shop.Millis, after shop.ID,
 ) (ReconciliationReport, error) {
 	report := ReconciliationReport{Differences: []PayDifference{}}
-	orders, err := p.Trades.OrdersOfDay(ctx, from, to, after, payDayBatch)
+	orders, err := d.Trades.OrdersOfDay(ctx, from, to, after, payDayBatch)
 	if err != nil {
 		return report, fmt.Errorf("list the orders: %w", err)
 	}
@@ -82,23 +82,23 @@ func (p *DailyReconciliation) part(
 		report.Next = orders[payDayBatch-1]
 	}
 	onDay := func(at shop.Millis) bool { return from <= at && at < to }
-	return report, p.compare(ctx, &report, onDay, orders)
+	return report, d.compare(ctx, &report, onDay, orders)
 }
 
-func (p *DailyReconciliation) compare(
+func (d *DailyReconciliation) compare(
 	ctx context.Context, report *ReconciliationReport, onDay func(shop.Millis) bool, orders []shop.ID,
 ) error {
-	first, err := p.readCases(ctx, orders)
+	first, err := d.readCases(ctx, orders)
 	if err != nil {
 		return err
 	}
 	differing := shop.Where(first, func(c payDayCase) bool { return len(c.differences()) > 0 })
 	rechecked := make(map[shop.ID]*payDayCase, len(differing))
 	if len(differing) > 0 {
-		if !shop.Sleep(ctx, cmp.Or(p.pause, recheckPause)) {
+		if !shop.Sleep(ctx, cmp.Or(d.pause, recheckPause)) {
 			return ctx.Err()
 		}
-		second, err := p.readCases(ctx, shop.Mapped(differing, func(c payDayCase) shop.ID { return c.order }))
+		second, err := d.readCases(ctx, shop.Mapped(differing, func(c payDayCase) shop.ID { return c.order }))
 		if err != nil {
 			return err
 		}
@@ -123,7 +123,7 @@ func (p *DailyReconciliation) compare(
 }
 
 // readCases queries the gateway before it reads the database, so that payments settled in between are not differences.
-func (p *DailyReconciliation) readCases(ctx context.Context, orders []shop.ID) ([]payDayCase, error) {
+func (d *DailyReconciliation) readCases(ctx context.Context, orders []shop.ID) ([]payDayCase, error) {
 	cases := make([]payDayCase, len(orders))
 	slots := make(chan struct{}, payDayQueries)
 	var wg sync.WaitGroup
@@ -131,16 +131,16 @@ func (p *DailyReconciliation) readCases(ctx context.Context, orders []shop.ID) (
 		slots <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-slots }()
-			trade, err := p.Gateway.Query(ctx, order)
+			trade, err := d.Gateway.Query(ctx, order)
 			cases[i] = payDayCase{order: order, trade: trade, queryErr: err}
 		})
 	}
 	wg.Wait()
-	rows, err := p.Orders.OrdersByID(ctx, orders)
+	rows, err := d.Orders.OrdersByID(ctx, orders)
 	if err != nil {
 		return nil, fmt.Errorf("read orders: %w", err)
 	}
-	payments, err := p.Trades.PaymentsOf(ctx, orders)
+	payments, err := d.Trades.PaymentsOf(ctx, orders)
 	if err != nil {
 		return nil, fmt.Errorf("read payments: %w", err)
 	}

@@ -25,14 +25,14 @@ type reconciliationStores struct {
 }
 
 // OrdersOfDay lists orders with payments on the day, and with trades open on the day, for at most tradeLife.
-func (b *reconciliationStores) OrdersOfDay(
+func (r *reconciliationStores) OrdersOfDay(
 	_ context.Context, from, to shop.Millis, after shop.ID, limit int,
 ) ([]shop.ID, error) {
 	listed := make(map[shop.ID]bool)
-	for _, p := range b.payments {
+	for _, p := range r.payments {
 		listed[p.Order] = listed[p.Order] || from <= p.PaidAt && p.PaidAt < to
 	}
-	for _, o := range b.orders {
+	for _, o := range r.orders {
 		listed[o.ID] = listed[o.ID] || o.TradeOpened < to && o.TradeOpened.Add(tradeLife) >= from
 	}
 	maps.DeleteFunc(listed, func(id shop.ID, listed bool) bool { return !listed || id <= after })
@@ -42,15 +42,15 @@ func (b *reconciliationStores) OrdersOfDay(
 
 const tradeLife = 5 * time.Minute
 
-func (b *reconciliationStores) PaymentsOf(_ context.Context, ids []shop.ID) ([]ReceivedPayment, error) {
-	return slices.DeleteFunc(slices.Clone(b.payments),
+func (r *reconciliationStores) PaymentsOf(_ context.Context, ids []shop.ID) ([]ReceivedPayment, error) {
+	return slices.DeleteFunc(slices.Clone(r.payments),
 			func(p ReceivedPayment) bool { return !slices.Contains(ids, p.Order) }),
 		nil
 }
 
-func (b *reconciliationStores) OrdersByID(_ context.Context, ids []shop.ID) ([]shop.Order, error) {
+func (r *reconciliationStores) OrdersByID(_ context.Context, ids []shop.ID) ([]shop.Order, error) {
 	return slices.DeleteFunc(
-		slices.Clone(b.orders), func(o shop.Order) bool { return !slices.Contains(ids, o.ID) },
+		slices.Clone(r.orders), func(o shop.Order) bool { return !slices.Contains(ids, o.ID) },
 	), nil
 }
 

@@ -10,24 +10,24 @@ import (
 	"stampede/app/test/fakes"
 )
 
-func (b *refundStore) RequestRefund(_ context.Context, request BuyerRefundRequest) (shop.Order, error) {
-	if request.Order != b.Row.ID || request.User != b.Row.User {
+func (r *refundStore) RequestRefund(_ context.Context, request BuyerRefundRequest) (shop.Order, error) {
+	if request.Order != r.Row.ID || request.User != r.Row.User {
 		return shop.Order{}, shop.ErrNoRow
 	}
-	if b.Row.State == shop.Paid || b.Row.State == shop.Shipped {
-		b.Add("request")
-		b.Row.Reason, b.Row.Rev, b.Row.Touched = ReasonRefundRequested, b.Row.Rev+1, true
+	if r.Row.State == shop.Paid || r.Row.State == shop.Shipped {
+		r.Add("request")
+		r.Row.Reason, r.Row.Rev, r.Row.Touched = ReasonRefundRequested, r.Row.Rev+1, true
 	}
-	return b.Row, b.FailAt("request")
+	return r.Row, r.FailAt("request")
 }
 
-func (b *refundStore) DecideRefund(_ context.Context, d RefundDecision) (shop.Order, error) {
-	if !d.Approved || b.Row.State != shop.Paid && b.Row.State != shop.Shipped {
+func (r *refundStore) DecideRefund(_ context.Context, d RefundDecision) (shop.Order, error) {
+	if !d.Approved || r.Row.State != shop.Paid && r.Row.State != shop.Shipped {
 		return shop.Order{}, shop.ErrNoRow
 	}
-	b.Add("decide")
-	b.Row.State, b.Row.Reason, b.Row.Rev, b.Row.Touched = shop.Refunding, ReasonRefundBuyer, b.Row.Rev+1, true
-	return b.Row, nil
+	r.Add("decide")
+	r.Row.State, r.Row.Reason, r.Row.Rev, r.Row.Touched = shop.Refunding, ReasonRefundBuyer, r.Row.Rev+1, true
+	return r.Row, nil
 }
 
 func newTestRequests(policy RefundPolicy, state shop.OrderState) (*RefundRequests, *refundStore) {

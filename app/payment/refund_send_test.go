@@ -17,35 +17,35 @@ type refundStore struct {
 	refund Refund
 }
 
-func (b *refundStore) ClaimRefunds(_ context.Context, now shop.Millis, _ int) ([]Refund, error) {
-	if b.refund.State != RefundOpen || b.refund.NextAt > now {
+func (r *refundStore) ClaimRefunds(_ context.Context, now shop.Millis, _ int) ([]Refund, error) {
+	if r.refund.State != RefundOpen || r.refund.NextAt > now {
 		return nil, nil
 	}
-	b.refund.Attempts++
-	b.refund.NextAt = now.Add(RefundPause(b.refund.Attempts))
-	return []Refund{b.refund}, nil
+	r.refund.Attempts++
+	r.refund.NextAt = now.Add(RefundPause(r.refund.Attempts))
+	return []Refund{r.refund}, nil
 }
 
-func (b *refundStore) RecordRefundAttempt(_ context.Context, _ shop.ID, note string, stuck bool) error {
-	b.refund.Note = note
+func (r *refundStore) RecordRefundAttempt(_ context.Context, _ shop.ID, note string, stuck bool) error {
+	r.refund.Note = note
 	if stuck {
-		b.refund.State = RefundStuck
+		r.refund.State = RefundStuck
 	}
 	return nil
 }
 
-func (b *refundStore) FinishRefund(context.Context, shop.ID, shop.Millis) (shop.Order, error) {
-	if err := b.FailAt("commit"); err != nil {
+func (r *refundStore) FinishRefund(context.Context, shop.ID, shop.Millis) (shop.Order, error) {
+	if err := r.FailAt("commit"); err != nil {
 		return shop.Order{}, err
 	}
-	if b.Row.State == shop.Refunding {
-		b.Add("commit")
-		b.Row.State, b.Row.Rev, b.Row.Touched, b.refund.State = shop.Refunded, b.Row.Rev+1, true, RefundDone
+	if r.Row.State == shop.Refunding {
+		r.Add("commit")
+		r.Row.State, r.Row.Rev, r.Row.Touched, r.refund.State = shop.Refunded, r.Row.Rev+1, true, RefundDone
 	}
-	return b.Row, nil
+	return r.Row, nil
 }
 
-func (b *refundStore) RefundBacklog(context.Context) (RefundBacklog, error) {
+func (r *refundStore) RefundBacklog(context.Context) (RefundBacklog, error) {
 	return RefundBacklog{Stuck: 1}, nil
 }
 

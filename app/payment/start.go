@@ -45,10 +45,10 @@ type PayCounts struct {
 
 // TakesPayments reports whether the shop takes payments. If not, Pay returns an error, and no order has an opened
 // trade.
-func (c *PaymentService) TakesPayments() bool { return c.Gateway != nil }
+func (p *PaymentService) TakesPayments() bool { return p.Gateway != nil }
 
 // Counts returns the counters for metrics.
-func (c *PaymentService) Counts() *PayCounts { return &c.counts }
+func (p *PaymentService) Counts() *PayCounts { return &p.counts }
 
 // ErrTradeMismatch means that a trade does not match its order. Nothing has changed, and an operator must check the
 // trade.
@@ -58,39 +58,39 @@ var ErrTradeMismatch = errors.New("the trade does not match its order")
 // same trade. Only the buyer of a pending order can pay it, until Margin before its deadline. Busy: the outcome is
 // unknown, retry. Pay reads the row even if it has a stored payment, because the order may have been paid or
 // cancelled.
-func (c *PaymentService) Pay(ctx context.Context, user, order shop.ID, via PayVia) (Payable, error) {
-	if !c.TakesPayments() {
+func (p *PaymentService) Pay(ctx context.Context, user, order shop.ID, via PayVia) (Payable, error) {
+	if !p.TakesPayments() {
 		return Payable{}, shop.Fail(shop.UnknownOp, "this shop accepts no payments")
 	}
 	if !slices.Contains([]PayVia{ViaPage, ViaWap, ViaApp, ViaQR}, via) {
 		return Payable{}, shop.Fail(shop.BadRequest, "via must be page, wap, app or qr")
 	}
-	now, err := c.Stock.Now(ctx)
+	now, err := p.Stock.Now(ctx)
 	if err != nil {
 		return Payable{}, shop.UnknownOutcome("read Redis time", err)
 	}
-	row, err := c.Trades.OpenTrade(ctx, order, user, now, c.Margin)
+	row, err := p.Trades.OpenTrade(ctx, order, user, now, p.Margin)
 	if errors.Is(err, shop.ErrNoRow) {
-		return Payable{}, c.noRow(ctx, user, order)
+		return Payable{}, p.noRow(ctx, user, order)
 	}
 	if err != nil {
 		return Payable{}, shop.UnknownOutcome("open the trade of order "+order.String(), err)
 	}
-	if err := c.checkPayable(row, now); err != nil {
+	if err := p.checkPayable(row, now); err != nil {
 		return Payable{}, err
 	}
-	if stored, ok := c.payables.find(order, via); ok {
-		c.counts.Opened.Add(1)
+	if stored, ok := p.payables.find(order, via); ok {
+		p.counts.Opened.Add(1)
 		return stored, nil
 	}
-	if via == ViaQR && c.MayCall != nil {
-		if err := c.MayCall(user); err != nil {
+	if via == ViaQR && p.MayCall != nil {
+		if err := p.MayCall(user); err != nil {
 			return Payable{}, err
 		}
 	}
-	payment, err := c.Gateway.Pay(ctx, PayRequest{
+	payment, err := p.Gateway.Pay(ctx, PayRequest{
 		Order: order, Via: via, AmountFen: row.AmountFen, Subject: row.ProductName,
-		ExpiresAt: shop.MillisOf(c.tradeEnds(row).Time().Truncate(time.Second)), // the gateway uses whole seconds
+		ExpiresAt: shop.MillisOf(p.tradeEnds(row).Time().Truncate(time.Second)), // the gateway uses whole seconds
 	})
 	switch {
 	case errors.Is(err, ErrGatewayRefused):
@@ -99,19 +99,19 @@ func (c *PaymentService) Pay(ctx context.Context, user, order shop.ID, via PayVi
 	case err != nil:
 		return Payable{}, shop.UnknownOutcome("start the payment of order "+order.String(), err)
 	}
-	c.counts.Opened.Add(1)
+	p.counts.Opened.Add(1)
 	payable := Payable{Payment: payment, PayBy: row.PayBy, Until: row.PaymentEnds()}
-	c.payables.store(order, via, payable, now)
+	p.payables.store(order, via, payable, now)
 	return payable, nil
 }
 
 // tradeEnds returns when the gateway stops accepting money for the order.
-func (c *PaymentService) tradeEnds(o shop.Order) shop.Millis { return o.PayBy.Add(-c.Margin) }
+func (p *PaymentService) tradeEnds(o shop.Order) shop.Millis { return o.PayBy.Add(-p.Margin) }
 
 // checkPayable returns why the order cannot be paid; nil if it can.
-func (c *PaymentService) checkPayable(o shop.Order, now shop.Millis) error {
+func (p *PaymentService) checkPayable(o shop.Order, now shop.Millis) error {
 	switch {
-	case o.State == shop.Expired, o.State == shop.Pending && c.tradeEnds(o) <= now:
+	case o.State == shop.Expired, o.State == shop.Pending && p.tradeEnds(o) <= now:
 		return shop.Fail(shop.OrderExpired, "the payment deadline has passed")
 	case o.State != shop.Pending:
 		return shop.Fail(shop.WrongState, "an order that is "+string(o.State)+" cannot be paid")
@@ -120,8 +120,8 @@ func (c *PaymentService) checkPayable(o shop.Order, now shop.Millis) error {
 }
 
 // noRow distinguishes a reservation, which gets its row soon, from a missing order or another user's order.
-func (c *PaymentService) noRow(ctx context.Context, user, order shop.ID) error {
-	waiting, err := c.Waiting(ctx, user)
+func (p *PaymentService) noRow(ctx context.Context, user, order shop.ID) error {
+	waiting, err := p.Waiting(ctx, user)
 	for _, r := range waiting {
 		if r.Order == order {
 			return shop.FailBusy("the order is still being written; try again", shop.BusyRetry)
@@ -131,7 +131,7 @@ func (c *PaymentService) noRow(ctx context.Context, user, order shop.ID) error {
 		return shop.UnknownOutcome("read reservations", err)
 	}
 	// The reservation may have become a row and left the waiting list between the two reads.
-	row, err := c.Orders.Order(ctx, order)
+	row, err := p.Orders.Order(ctx, order)
 	switch {
 	case errors.Is(err, shop.ErrNoRow), err == nil && row.User != user:
 		return shop.Fail(shop.NotFound, "no such order")

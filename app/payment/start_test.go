@@ -68,40 +68,40 @@ type tradeStore struct {
 	locked  bool // the row of the sale is locked
 }
 
-func (b *tradeStore) OpenTrade(
+func (t *tradeStore) OpenTrade(
 	_ context.Context, _, user shop.ID, now shop.Millis, _ time.Duration,
 ) (shop.Order, error) {
-	if user != b.row.User {
+	if user != t.row.User {
 		return shop.Order{}, shop.ErrNoRow
 	}
-	b.Add("open")
-	if b.row.State == shop.Pending {
-		b.row.TradeOpened = now
+	t.Add("open")
+	if t.row.State == shop.Pending {
+		t.row.TradeOpened = now
 	}
-	return b.row, b.err
+	return t.row, t.err
 }
 
-func (b *tradeStore) Order(context.Context, shop.ID) (shop.Order, error) {
+func (t *tradeStore) Order(context.Context, shop.ID) (shop.Order, error) {
 	return shop.Order{}, shop.ErrNoRow
 }
 
-func (b *tradeStore) OrdersByID(context.Context, []shop.ID) ([]shop.Order, error) { return nil, nil }
+func (t *tradeStore) OrdersByID(context.Context, []shop.ID) ([]shop.Order, error) { return nil, nil }
 
-func (b *tradeStore) Receive(context.Context, Trade, shop.Millis) (shop.Order, Outcome, error) {
-	b.Add("receive")
-	b.row.State, b.row.Rev, b.row.Touched = shop.Paid, 2, true
-	return b.row, b.outcome, b.err
+func (t *tradeStore) Receive(context.Context, Trade, shop.Millis) (shop.Order, Outcome, error) {
+	t.Add("receive")
+	t.row.State, t.row.Rev, t.row.Touched = shop.Paid, 2, true
+	return t.row, t.outcome, t.err
 }
 
-func (b *tradeStore) EndTraded(
+func (t *tradeStore) EndTraded(
 	_ context.Context, _ []shop.ID, to shop.OrderState, now shop.Millis,
 ) ([]shop.Order, error) {
-	b.Add("end as %s", to)
-	if b.locked {
-		return []shop.Order{b.row}, nil
+	t.Add("end as %s", to)
+	if t.locked {
+		return []shop.Order{t.row}, nil
 	}
-	b.row.State, b.row.CancelledAt, b.row.Rev, b.row.Touched = to, now, 2, true
-	return []shop.Order{b.row}, b.err
+	t.row.State, t.row.CancelledAt, t.row.Rev, t.row.Touched = to, now, 2, true
+	return []shop.Order{t.row}, t.err
 }
 
 const payWindow = 5 * time.Minute
@@ -131,11 +131,11 @@ type lateTrade struct {
 	err error
 }
 
-func (r *lateTrade) OpenTrade(context.Context, shop.ID, shop.ID, shop.Millis, time.Duration) (shop.Order, error) {
+func (l *lateTrade) OpenTrade(context.Context, shop.ID, shop.ID, shop.Millis, time.Duration) (shop.Order, error) {
 	return shop.Order{}, shop.ErrNoRow
 }
 
-func (r *lateTrade) Order(context.Context, shop.ID) (shop.Order, error) { return r.row, r.err }
+func (l *lateTrade) Order(context.Context, shop.ID) (shop.Order, error) { return l.row, l.err }
 
 // P2: like TestCancelFindsAnOrderThatJustGotItsRow, for payments.
 func TestPayDistinguishesUnwrittenFromMissingOrder(t *testing.T) {

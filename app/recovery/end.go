@@ -12,18 +12,18 @@ import (
 // these orders for a day, as about every ended order, so payment.PayReconciler handles a payment that did arrive. A
 // sold row without a hold may have been refunded. A refund needs positive evidence, so an operator decides, and until
 // then the order is not shipped. A sale that is no longer in Redis proves nothing.
-func (p *recoveryRun) endOrders(ctx context.Context, sale *shop.Sale) error {
-	return p.eachPage(ctx, sale, func(page []shop.Order) error { return p.endPage(ctx, sale, page) })
+func (rr *recoveryRun) endOrders(ctx context.Context, sale *shop.Sale) error {
+	return rr.eachPage(ctx, sale, func(page []shop.Order) error { return rr.endPage(ctx, sale, page) })
 }
 
-func (p *recoveryRun) endPage(ctx context.Context, sale *shop.Sale, page []shop.Order) error {
+func (rr *recoveryRun) endPage(ctx context.Context, sale *shop.Sale, page []shop.Order) error {
 	var holding []shop.Order
 	for i := range page {
 		if o := &page[i]; o.HoldsUnits() && o.State != shop.Refunded && o.State != shop.Refunding {
 			holding = append(holding, *o)
 		}
 	}
-	evidence, loaded, err := p.Redis.Recovery().Evidence(ctx, sale.Ref(), holding)
+	evidence, loaded, err := rr.Redis.Recovery().Evidence(ctx, sale.Ref(), holding)
 	if err != nil || !loaded {
 		return err
 	}
@@ -32,26 +32,26 @@ func (p *recoveryRun) endPage(ctx context.Context, sale *shop.Sale, page []shop.
 		o, e := &holding[i], &evidence[i]
 		switch {
 		case e.Hold != nil: // a late payment may have revived the order, and the database has lost the revival
-			if err := p.raiseHold(ctx, o, e.Hold.Hold); err != nil {
+			if err := rr.raiseHold(ctx, o, e.Hold.Hold); err != nil {
 				return err
 			}
 		case o.State.Sold():
-			if err := p.requestRefund(ctx, o); err != nil {
+			if err := rr.requestRefund(ctx, o); err != nil {
 				return err
 			}
 		case e.InRecord && o.Hold == 1:
 			ended = append(ended, o.ID)
 		default:
-			p.markStuck(o.Sale, o.ID, "it is pending, and its hold %d is not in Redis: nothing proves that it ended", o.Hold)
+			rr.markStuck(o.Sale, o.ID, "it is pending, and its hold %d is not in Redis: nothing proves that it ended", o.Hold)
 		}
 	}
-	rows, err := p.Store.Orders().EndLost(ctx, ended, p.closedAt)
+	rows, err := rr.Store.Orders().EndLost(ctx, ended, rr.closedAt)
 	if err != nil {
 		return fmt.Errorf("end %d orders: %w", len(ended), err)
 	}
 	for i := range rows {
 		if rows[i].Reason == shop.ReasonRecovered {
-			p.report.Ended++
+			rr.report.Ended++
 		}
 	}
 	return nil
@@ -59,16 +59,16 @@ func (p *recoveryRun) endPage(ctx context.Context, sale *shop.Sale, page []shop.
 
 // requestRefund requests the refund of a sold order without a hold; an operator decides on it. After approval, the
 // gateway recognizes an earlier refund by its number (I6).
-func (p *recoveryRun) requestRefund(ctx context.Context, o *shop.Order) error {
+func (rr *recoveryRun) requestRefund(ctx context.Context, o *shop.Order) error {
 	if o.Reason == payment.ReasonRefundDeclined { // an operator has decided
 		return nil
 	}
-	_, err := p.Store.Refunds().RequestRefund(ctx, payment.BuyerRefundRequest{
-		Order: o.ID, User: o.User, Text: "recovery: its units were withdrawn, as after a refund", At: p.closedAt,
+	_, err := rr.Store.Refunds().RequestRefund(ctx, payment.BuyerRefundRequest{
+		Order: o.ID, User: o.User, Text: "recovery: its units were withdrawn, as after a refund", At: rr.closedAt,
 	})
 	if err != nil {
 		return fmt.Errorf("request the refund of order %s: %w", o.ID, err)
 	}
-	p.addProblem(o.Sale, o.ID, "it is %s, and its units were withdrawn, as after a refund: decide on its refund", o.State)
+	rr.addProblem(o.Sale, o.ID, "it is %s, and its units were withdrawn, as after a refund: decide on its refund", o.State)
 	return nil
 }

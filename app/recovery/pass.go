@@ -45,15 +45,15 @@ func (r *Report) add(other Report) {
 	r.Problems = append(r.Problems, other.Problems...)
 }
 
-func (p *recoveryRun) addProblem(sale, order shop.ID, format string, args ...any) {
-	p.report.Problems = append(p.report.Problems, Problem{sale, order, fmt.Sprintf(format, args...)})
+func (rr *recoveryRun) addProblem(sale, order shop.ID, format string, args ...any) {
+	rr.report.Problems = append(rr.report.Problems, Problem{sale, order, fmt.Sprintf(format, args...)})
 }
 
 // markStuck records a problem that keeps the sale stuck until an operator has settled the problem.
-func (p *recoveryRun) markStuck(sale, order shop.ID, format string, args ...any) {
-	p.addProblem(sale, order, format, args...)
-	if p.stuck[sale] == "" {
-		p.stuck[sale] = "order " + order.String() + ": " + fmt.Sprintf(format, args...)
+func (rr *recoveryRun) markStuck(sale, order shop.ID, format string, args ...any) {
+	rr.addProblem(sale, order, format, args...)
+	if rr.stuck[sale] == "" {
+		rr.stuck[sale] = "order " + order.String() + ": " + fmt.Sprintf(format, args...)
 	}
 }
 
@@ -84,46 +84,46 @@ func (d *Driver) recoverPartition(
 	return p.claim, p.report, nil
 }
 
-func (p *recoveryRun) runSteps(ctx context.Context, h shop.DatabaseHistory) (err error) {
-	above := max(p.found.redis.Epoch, p.found.redis.Claim)
-	if p.claim, err = p.Store.Partitions().AdvanceEpoch(ctx, p.partition, above); err != nil {
+func (rr *recoveryRun) runSteps(ctx context.Context, h shop.DatabaseHistory) (err error) {
+	above := max(rr.found.redis.Epoch, rr.found.redis.Claim)
+	if rr.claim, err = rr.Store.Partitions().AdvanceEpoch(ctx, rr.partition, above); err != nil {
 		return fmt.Errorf("advance epoch: %w", err)
 	}
-	r := shop.PartitionRecovery{Claim: p.claim, Lost: p.found.redisLost != "", Database: h}
-	if err := p.Redis.Recovery().Close(ctx, p.partition, r, p.found.redis.History); err != nil {
+	r := shop.PartitionRecovery{Claim: rr.claim, Lost: rr.found.redisLost != "", Database: h}
+	if err := rr.Redis.Recovery().Close(ctx, rr.partition, r, rr.found.redis.History); err != nil {
 		return fmt.Errorf("close: %w", err)
 	}
-	if p.closedAt, err = p.now(ctx); err != nil {
+	if rr.closedAt, err = rr.now(ctx); err != nil {
 		return err
 	}
-	closed, err := p.Redis.Recovery().State(ctx, p.partition) // its seq is final from here on
+	closed, err := rr.Redis.Recovery().State(ctx, rr.partition) // its seq is final from here on
 	if err != nil {
 		return fmt.Errorf("read state: %w", err)
 	}
-	if err := p.importFacts(ctx); err != nil {
+	if err := rr.importFacts(ctx); err != nil {
 		return fmt.Errorf("import: %w", err)
 	}
 	if !r.Lost {
-		if err := p.eachSale(ctx, "end orders", p.endOrders); err != nil {
+		if err := rr.eachSale(ctx, "end orders", rr.endOrders); err != nil {
 			return err
 		}
 	}
-	if err := p.writeMissingRows(ctx); err != nil {
+	if err := rr.writeMissingRows(ctx); err != nil {
 		return fmt.Errorf("write rows of the stream: %w", err)
 	}
 	if r.Lost {
-		err = p.restoreAll(ctx)
+		err = rr.restoreAll(ctx)
 	} else {
-		err = p.eachSale(ctx, "compare", p.compare)
+		err = rr.eachSale(ctx, "compare", rr.compare)
 	}
 	if err != nil {
 		return err
 	}
-	_, seq, err := p.Store.Partitions().PartitionEpoch(ctx, p.partition)
+	_, seq, err := rr.Store.Partitions().PartitionEpoch(ctx, rr.partition)
 	if err != nil {
 		return fmt.Errorf("read seq: %w", err)
 	}
-	now, err := p.Store.History().Read(ctx)
+	now, err := rr.Store.History().Read(ctx)
 	if err == nil && (now.Server != h.Server || now.Generation != h.Generation) {
 		err = fmt.Errorf("%w: another history of the database began", shop.ErrTransient)
 	}
@@ -132,16 +132,16 @@ func (p *recoveryRun) runSteps(ctx context.Context, h shop.DatabaseHistory) (err
 	}
 	r.Database = now
 	r.Database.Lossless = now.Lossless && h.Lossless
-	if err := p.Redis.Recovery().Open(ctx, p.partition, r, max(seq, closed.Seq)); err != nil {
+	if err := rr.Redis.Recovery().Open(ctx, rr.partition, r, max(seq, closed.Seq)); err != nil {
 		return fmt.Errorf("open: %w", err)
 	}
 	return nil
 }
 
 // eachPage reads all orders of a sale in pages, the oldest first.
-func (p *recoveryRun) eachPage(ctx context.Context, sale *shop.Sale, use func([]shop.Order) error) error {
+func (rr *recoveryRun) eachPage(ctx context.Context, sale *shop.Sale, use func([]shop.Order) error) error {
 	for after := shop.ID(0); ; {
-		page, err := p.Store.Orders().OrdersOfSale(ctx, sale.ID, after, pageSize)
+		page, err := rr.Store.Orders().OrdersOfSale(ctx, sale.ID, after, pageSize)
 		if err != nil {
 			return fmt.Errorf("read orders: %w", err)
 		}
@@ -153,10 +153,10 @@ func (p *recoveryRun) eachPage(ctx context.Context, sale *shop.Sale, use func([]
 }
 
 // eachHoldBatch scans all holds of a sale in batches. Each hold is in exactly one batch.
-func (p *recoveryRun) eachHoldBatch(ctx context.Context, sale shop.SaleRef, use func([]shop.OpenHold) error) error {
+func (rr *recoveryRun) eachHoldBatch(ctx context.Context, sale shop.SaleRef, use func([]shop.OpenHold) error) error {
 	seen := make(map[shop.ID]bool) // a scan may return a hold twice
 	for cursor, more := uint64(0), true; more; more = cursor != 0 {
-		holds, next, err := p.Redis.Stock().Holds(ctx, sale, cursor)
+		holds, next, err := rr.Redis.Stock().Holds(ctx, sale, cursor)
 		if err != nil {
 			return fmt.Errorf("scan holds: %w", err)
 		}
@@ -174,12 +174,12 @@ func (p *recoveryRun) eachHoldBatch(ctx context.Context, sale shop.SaleRef, use 
 }
 
 // eachSale runs step for each loaded sale.
-func (p *recoveryRun) eachSale(
+func (rr *recoveryRun) eachSale(
 	ctx context.Context, task string, step func(ctx context.Context, sale *shop.Sale) error,
 ) error {
-	for i := range p.sales {
-		if err := step(ctx, &p.sales[i]); err != nil {
-			return fmt.Errorf("%s of sale %s: %w", task, p.sales[i].ID, err)
+	for i := range rr.sales {
+		if err := step(ctx, &rr.sales[i]); err != nil {
+			return fmt.Errorf("%s of sale %s: %w", task, rr.sales[i].ID, err)
 		}
 	}
 	return nil

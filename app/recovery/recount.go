@@ -60,25 +60,25 @@ func newRecount(sale shop.SaleRef, mark shop.HoldsMark, free int64) *recount {
 }
 
 // add counts holds and compares them with their rows.
-func (c *recount) add(holds []shop.OpenHold, rows []shop.Order) {
-	if c == nil {
+func (r *recount) add(holds []shop.OpenHold, rows []shop.Order) {
+	if r == nil {
 		return
 	}
 	found := shop.ByID(rows)
 	for _, h := range holds {
-		if c.seen[h.Order] {
+		if r.seen[h.Order] {
 			continue
 		}
-		c.seen[h.Order] = true
+		r.seen[h.Order] = true
 		if h.Sold {
-			c.sold += int64(h.Qty)
+			r.sold += int64(h.Qty)
 		} else {
-			c.held += int64(h.Qty)
+			r.held += int64(h.Qty)
 		}
 		row := found[h.Order]
-		c.unresolved = c.unresolved || row != nil && row.RevivalPending()
+		r.unresolved = r.unresolved || row != nil && row.RevivalPending()
 		if row == nil || !rowMatchesHold(row, &h) {
-			c.unexplained++
+			r.unexplained++
 		}
 	}
 }
@@ -90,25 +90,25 @@ func rowMatchesHold(row *shop.Order, h *shop.OpenHold) bool {
 }
 
 // stock returns the units that would be free in Redis if only holds and withdrawals were taken.
-func (c *recount) stock() int64 {
-	return c.mark.Initial + c.mark.Added - c.mark.Withdrawn - c.held - c.sold
+func (r *recount) stock() int64 {
+	return r.mark.Initial + r.mark.Added - r.mark.Withdrawn - r.held - r.sold
 }
 
 // matches reports whether counters, holds and rows agree.
-func (c *recount) matches() bool {
-	return c.mark.Held == c.held && c.mark.Sold == c.sold && c.mark.Stock == c.stock() && c.proven()
+func (r *recount) matches() bool {
+	return r.mark.Held == r.held && r.mark.Sold == r.sold && r.mark.Stock == r.stock() && r.proven()
 }
 
 // proven reports whether committed rows prove that the holds are all taken units: each hold has its row, and the units
 // that the guard counts as taken are those of the holds and of refunds. Then the units by which a counter exceeds
 // the holds belong to no order.
-func (c *recount) proven() bool {
-	return c.unexplained == 0 && c.stock() >= 0 && c.free == c.stock()+c.mark.Burnt
+func (r *recount) proven() bool {
+	return r.unexplained == 0 && r.stock() >= 0 && r.free == r.stock()+r.mark.Burnt
 }
 
 // correction returns the counters that equal the sums of the holds.
-func (c *recount) correction() shop.Correction {
-	return shop.Correction{At: c.mark, Held: c.held, Sold: c.sold, Stock: c.stock()}
+func (r *recount) correction() shop.Correction {
+	return shop.Correction{At: r.mark, Held: r.held, Sold: r.sold, Stock: r.stock()}
 }
 
 // conclusion is the result of a recount, unless the free units in the database or the holds have changed meanwhile.

@@ -9,63 +9,63 @@ import (
 	"stampede/app/shop"
 )
 
-func (p *recoveryRun) restoreAll(ctx context.Context) error {
-	publishedUntil, err := p.Store.Partitions().PublishedUntil(ctx, p.partition)
+func (rr *recoveryRun) restoreAll(ctx context.Context) error {
+	publishedUntil, err := rr.Store.Partitions().PublishedUntil(ctx, rr.partition)
 	if err != nil {
 		return fmt.Errorf("read the publish mark: %w", err)
 	}
-	return p.eachSale(ctx, "restore", func(ctx context.Context, sale *shop.Sale) error {
-		return p.restore(ctx, sale, publishedUntil)
+	return rr.eachSale(ctx, "restore", func(ctx context.Context, sale *shop.Sale) error {
+		return rr.restore(ctx, sale, publishedUntil)
 	})
 }
 
 // restore writes a sale into Redis from its rows, deadlines included. Held, sold and withdrawn units are summed from
 // the same rows that become the holds: a row that changes later keeps its hold until the effects of the change release
 // the hold. All tickets count as settled: an order without a row was lost or was written again.
-func (p *recoveryRun) restore(ctx context.Context, sale *shop.Sale, publishedUntil shop.Millis) error {
+func (rr *recoveryRun) restore(ctx context.Context, sale *shop.Sale, publishedUntil shop.Millis) error {
 	// No withdrawal is settled under the old epoch any longer, and none is decided before the partition is open again:
 	// the list equals sale.Withdrawn.
-	withdrawals, err := p.Store.Sales().SettledWithdrawals(ctx, sale.ID)
+	withdrawals, err := rr.Store.Sales().SettledWithdrawals(ctx, sale.ID)
 	if err != nil {
 		return fmt.Errorf("read withdrawals: %w", err)
 	}
 	state := shop.SaleState{Sale: sale, Withdrawn: sale.Withdrawn, Withdrawals: withdrawals}
-	err = p.eachPage(ctx, sale, func(page []shop.Order) error {
+	err = rr.eachPage(ctx, sale, func(page []shop.Order) error {
 		addOrders(&state, page)
-		return p.touchNewRows(ctx, page, publishedUntil)
+		return rr.touchNewRows(ctx, page, publishedUntil)
 	})
 	if err != nil {
 		return err
 	}
-	if err := p.keepHolds(ctx, &state); err != nil {
+	if err := rr.keepHolds(ctx, &state); err != nil {
 		return fmt.Errorf("keep holds without a row: %w", err)
 	}
 	state.Stock = sale.Initial + sale.Added - state.Held - state.Sold - state.Withdrawn
 	if state.Stock < 0 { // the cause is a hold without a row; for rows, the guard makes this impossible
 		state.BlockedReason = fmt.Sprintf("%d more units are taken than exist", -state.Stock)
 		state.Stock = 0
-		p.addProblem(sale.ID, 0, "%s", state.BlockedReason)
+		rr.addProblem(sale.ID, 0, "%s", state.BlockedReason)
 		slog.ErrorContext(ctx, "a sale is stuck", "sale", sale.ID, "why", state.BlockedReason)
 	}
-	if err := p.Redis.Recovery().Restore(ctx, p.claim, state); err != nil {
+	if err := rr.Redis.Recovery().Restore(ctx, rr.claim, state); err != nil {
 		return err
 	}
-	return p.Redis.Queue().Schedule(ctx, sale.Partition, deadlines(&state))
+	return rr.Redis.Queue().Schedule(ctx, sale.Partition, deadlines(&state))
 }
 
 // keepHolds keeps the holds of orders without a row, from the records of their buyers. The sale is stuck until an
 // operator has settled these orders.
-func (p *recoveryRun) keepHolds(ctx context.Context, s *shop.SaleState) error {
+func (rr *recoveryRun) keepHolds(ctx context.Context, s *shop.SaleState) error {
 	hasRow := make(map[shop.ID]bool, len(s.Orders))
 	for i := range s.Orders {
 		hasRow[s.Orders[i].ID] = true
 	}
-	return p.eachHoldBatch(ctx, s.Sale.Ref(), func(holds []shop.OpenHold) error {
+	return rr.eachHoldBatch(ctx, s.Sale.Ref(), func(holds []shop.OpenHold) error {
 		for _, h := range holds {
 			if hasRow[h.Order] {
 				continue
 			}
-			e, err := p.Redis.Recovery().Record(ctx, s.Sale.Ref(), h.Order)
+			e, err := rr.Redis.Recovery().Record(ctx, s.Sale.Ref(), h.Order)
 			if errors.Is(err, shop.ErrNoRow) {
 				continue // nothing is left of the order: MySQL alone counts its units
 			}
@@ -73,8 +73,8 @@ func (p *recoveryRun) keepHolds(ctx context.Context, s *shop.SaleState) error {
 				return err
 			}
 			addOrders(s, []shop.Order{e.Row()})
-			p.markStuck(s.Sale.ID, h.Order, "it holds %d units and has no row", h.Qty)
-			s.BlockedReason = p.stuck[s.Sale.ID]
+			rr.markStuck(s.Sale.ID, h.Order, "it holds %d units and has no row", h.Qty)
+			s.BlockedReason = rr.stuck[s.Sale.ID]
 		}
 		return nil
 	})
@@ -111,7 +111,7 @@ func deadlines(s *shop.SaleState) []shop.Deadline {
 // touchNewRows sets the change time of rows to now if their first state may be unpublished: only the acknowledged entry
 // proves the publication, and Redis has lost the entries. In the new epoch, every node reads the changed rows, and
 // clients that reconnect find them. A client that has received the state recognizes it by its rev.
-func (p *recoveryRun) touchNewRows(ctx context.Context, rows []shop.Order, since shop.Millis) error {
+func (rr *recoveryRun) touchNewRows(ctx context.Context, rows []shop.Order, since shop.Millis) error {
 	var ids []shop.ID
 	for i := range rows {
 		if rows[i].Rev == 1 {
@@ -121,7 +121,7 @@ func (p *recoveryRun) touchNewRows(ctx context.Context, rows []shop.Order, since
 	if len(ids) == 0 {
 		return nil
 	}
-	if err := p.Store.Orders().TouchSince(ctx, ids, since); err != nil {
+	if err := rr.Store.Orders().TouchSince(ctx, ids, since); err != nil {
 		return fmt.Errorf("touch orders: %w", err)
 	}
 	return nil

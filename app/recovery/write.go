@@ -13,9 +13,9 @@ import (
 // deadline from Redis. If its hold is gone, the row is cancelled: the end of the order returned the hold, or a refund
 // withdrew the hold and compare writes off its units. No row is refused: an entry whose row cannot be written becomes a
 // dead letter and keeps its hold. The Reconciler publishes the rows afterwards, like every unpublished state.
-func (p *recoveryRun) writeMissingRows(ctx context.Context) error {
-	return p.Redis.Recovery().EachEntry(ctx, p.partition, func(entries []shop.Entry) error {
-		missing, err := p.withoutRow(ctx, entries)
+func (rr *recoveryRun) writeMissingRows(ctx context.Context) error {
+	return rr.Redis.Recovery().EachEntry(ctx, rr.partition, func(entries []shop.Entry) error {
+		missing, err := rr.withoutRow(ctx, entries)
 		if err != nil {
 			return err
 		}
@@ -24,7 +24,7 @@ func (p *recoveryRun) writeMissingRows(ctx context.Context) error {
 			bySale[e.Sale] = append(bySale[e.Sale], e)
 		}
 		for _, saleEntries := range bySale {
-			if err := p.writeSaleRows(ctx, saleEntries); err != nil {
+			if err := rr.writeSaleRows(ctx, saleEntries); err != nil {
 				return err
 			}
 		}
@@ -33,14 +33,14 @@ func (p *recoveryRun) writeMissingRows(ctx context.Context) error {
 }
 
 // withoutRow returns the entries without a row. Unreadable entries are left to the consumer.
-func (p *recoveryRun) withoutRow(ctx context.Context, entries []shop.Entry) ([]shop.Entry, error) {
+func (rr *recoveryRun) withoutRow(ctx context.Context, entries []shop.Entry) ([]shop.Entry, error) {
 	ids := make([]shop.ID, 0, len(entries))
 	for i := range entries {
 		if entries[i].ParseErr == nil {
 			ids = append(ids, entries[i].Order)
 		}
 	}
-	rows, err := p.Store.Orders().OrdersByID(ctx, ids)
+	rows, err := rr.Store.Orders().OrdersByID(ctx, ids)
 	if err != nil {
 		return nil, fmt.Errorf("read rows: %w", err)
 	}
@@ -57,14 +57,14 @@ func (p *recoveryRun) withoutRow(ctx context.Context, entries []shop.Entry) ([]s
 	return missing, nil
 }
 
-func (p *recoveryRun) writeSaleRows(ctx context.Context, entries []shop.Entry) error {
+func (rr *recoveryRun) writeSaleRows(ctx context.Context, entries []shop.Entry) error {
 	rows := make([]shop.NewOrder, len(entries))
 	for i := range entries {
 		rows[i] = entries[i].Row()
-		rows[i].ProductName = p.productOf(entries[i].Sale)
+		rows[i].ProductName = rr.productOf(entries[i].Sale)
 	}
-	sale := shop.SaleRef{ID: entries[0].Sale, Partition: p.partition}
-	evidence, loaded, err := p.Redis.Recovery().Evidence(ctx, sale, rows)
+	sale := shop.SaleRef{ID: entries[0].Sale, Partition: rr.partition}
+	evidence, loaded, err := rr.Redis.Recovery().Evidence(ctx, sale, rows)
 	if err != nil {
 		return err
 	}
@@ -72,56 +72,56 @@ func (p *recoveryRun) writeSaleRows(ctx context.Context, entries []shop.Entry) e
 		o, e := &rows[i], &evidence[i]
 		o.PayBy = e.DueAt
 		if o.PayBy == 0 {
-			o.PayBy = p.closedAt.Add(p.PayWindow)
+			o.PayBy = rr.closedAt.Add(rr.PayWindow)
 		}
 		switch {
 		case e.Hold != nil:
 			o.Hold = e.Hold.Hold
-		case loaded && p.found.redisLost == "":
-			o.State, o.Reason, o.CancelledAt = shop.Cancelled, shop.ReasonRecovered, p.closedAt
+		case loaded && rr.found.redisLost == "":
+			o.State, o.Reason, o.CancelledAt = shop.Cancelled, shop.ReasonRecovered, rr.closedAt
 		}
 	}
-	return p.insert(ctx, entries, rows)
+	return rr.insert(ctx, entries, rows)
 }
 
 // insert splits the batch in half on a permanent error until a batch has only the entry that cannot be written. If only
 // Redis has lost writes, no payment was opened for an order without a row.
-func (p *recoveryRun) insert(ctx context.Context, entries []shop.Entry, rows []shop.NewOrder) error {
+func (rr *recoveryRun) insert(ctx context.Context, entries []shop.Entry, rows []shop.NewOrder) error {
 	var watch *shop.PaymentWatch
-	if p.found.database {
+	if rr.found.database {
 		var err error
-		if watch, err = p.watch(ctx, p.closedAt); err != nil {
+		if watch, err = rr.watch(ctx, rr.closedAt); err != nil {
 			return err
 		}
 	}
-	inserted, err := p.Store.Orders().InsertLost(ctx, p.claim, rows, watch)
+	inserted, err := rr.Store.Orders().InsertLost(ctx, rr.claim, rows, watch)
 	switch {
 	case err == nil:
 		for i := range inserted {
 			if inserted[i].Fresh {
-				p.report.Written++
+				rr.report.Written++
 			}
 		}
 		return nil
 	case !errors.Is(err, shop.ErrStockShort) && !errors.Is(err, shop.ErrPermanent):
 		return err
 	case len(rows) == 1:
-		return p.setAside(ctx, &entries[0], err)
+		return rr.setAside(ctx, &entries[0], err)
 	}
 	half := len(rows) / 2
-	if err := p.insert(ctx, entries[:half], rows[:half]); err != nil {
+	if err := rr.insert(ctx, entries[:half], rows[:half]); err != nil {
 		return err
 	}
-	return p.insert(ctx, entries[half:], rows[half:])
+	return rr.insert(ctx, entries[half:], rows[half:])
 }
 
-func (p *recoveryRun) setAside(ctx context.Context, e *shop.Entry, cause error) error {
-	written, err := p.Redis.Recovery().SetAside(ctx, p.claim, e, reasonSetAside)
+func (rr *recoveryRun) setAside(ctx context.Context, e *shop.Entry, cause error) error {
+	written, err := rr.Redis.Recovery().SetAside(ctx, rr.claim, e, reasonSetAside)
 	if err != nil {
 		return fmt.Errorf("set the entry of order %s aside: %w", e.Order, err)
 	}
 	if written {
-		p.report.SetAside++
+		rr.report.SetAside++
 		slog.ErrorContext(ctx, "an entry cannot become a row and is a dead letter", "order", e.Order, "sale", e.Sale,
 			"err", cause)
 	}
@@ -131,10 +131,10 @@ func (p *recoveryRun) setAside(ctx context.Context, e *shop.Entry, cause error) 
 // reasonSetAside is the reason of dead letters for entries that a recovery could not write.
 const reasonSetAside = "recovery"
 
-func (p *recoveryRun) productOf(sale shop.ID) string {
-	for i := range p.sales {
-		if p.sales[i].ID == sale {
-			return p.sales[i].Product.Name
+func (rr *recoveryRun) productOf(sale shop.ID) string {
+	for i := range rr.sales {
+		if rr.sales[i].ID == sale {
+			return rr.sales[i].Product.Name
 		}
 	}
 	return ""

@@ -30,13 +30,13 @@ type jobs struct {
 
 // start runs a background job until ctx ends. A job that fails or panics is restarted after a pause. Its next run, or
 // another node, completes unfinished work.
-func (d *jobs) start(name string, run func(ctx context.Context) error) {
-	d.wg.Go(func() {
+func (j *jobs) start(name string, run func(ctx context.Context) error) {
+	j.wg.Go(func() {
 		pause := minRestartPause
-		for d.ctx.Err() == nil {
+		for j.ctx.Err() == nil {
 			start := time.Now()
-			err := runRecovered(d.ctx, run)
-			if d.ctx.Err() != nil {
+			err := runRecovered(j.ctx, run)
+			if j.ctx.Err() != nil {
 				if err != nil && !errors.Is(err, context.Canceled) {
 					slog.Warn("background job failed during the shutdown", "job", name, "err", err)
 				}
@@ -46,7 +46,7 @@ func (d *jobs) start(name string, run func(ctx context.Context) error) {
 				pause = minRestartPause
 			}
 			slog.Error("background job ended; restarting it", "job", name, "err", err, "pause", pause)
-			shop.Sleep(d.ctx, pause)
+			shop.Sleep(j.ctx, pause)
 			pause = min(2*pause, maxRestartPause)
 		}
 	})

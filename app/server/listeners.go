@@ -43,21 +43,21 @@ type privateServer struct {
 	server   *http.Server
 }
 
-func (b *privateServer) serve() error {
-	if b == nil {
+func (p *privateServer) serve() error {
+	if p == nil {
 		return nil
 	}
-	if err := b.server.Serve(b.listener); !errors.Is(err, http.ErrServerClosed) {
+	if err := p.server.Serve(p.listener); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve metrics: %w", err)
 	}
 	return nil
 }
 
-func (b *privateServer) shutdown(ctx context.Context) error {
-	if b == nil {
+func (p *privateServer) shutdown(ctx context.Context) error {
+	if p == nil {
 		return nil
 	}
-	return b.server.Shutdown(ctx)
+	return p.server.Shutdown(ctx)
 }
 
 // newPrivateServer returns nil for a nil listener. All methods of a nil *privateServer do nothing.

@@ -30,20 +30,20 @@ type readinessDeps struct {
 }
 
 // mail reports whether a mail server is configured, and the number of e-mails that could not be sent.
-func (s *readinessDeps) mail(ctx context.Context) (server bool, dead int64, err error) {
-	dead, err = streams.NewMailStream(s.stores.client).CountQuarantined(ctx)
-	return s.config.SMTPURL != "", dead, err
+func (r *readinessDeps) mail(ctx context.Context) (server bool, dead int64, err error) {
+	dead, err = streams.NewMailStream(r.stores.client).CountQuarantined(ctx)
+	return r.config.SMTPURL != "", dead, err
 }
 
 // durability lists settings that are too weak for the promises, and missing copies of the data.
-func (s *readinessDeps) durability(ctx context.Context) ([]backoffice.Check, error) {
-	if s.config.Embedded() {
+func (r *readinessDeps) durability(ctx context.Context) ([]backoffice.Check, error) {
+	if r.config.Embedded() {
 		return []backoffice.Check{{
 			State: backoffice.CheckWarn, Code: backoffice.FoundEmbedded, Do: "Use Redis and MySQL for a real sale",
 			Message: "embedded stores are for tests only; a crash loses reservations that are not in the database",
 		}}, nil
 	}
-	weak, err := s.stores.weaknesses(ctx)
+	weak, err := r.stores.weaknesses(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -51,15 +51,15 @@ func (s *readinessDeps) durability(ctx context.Context) ([]backoffice.Check, err
 	for _, w := range weak {
 		found = append(found, backoffice.CheckSetting(w.setting, w.Store, w.Refused))
 	}
-	copies, err := s.replicas(ctx)
+	copies, err := r.replicas(ctx)
 	return append(found, copies...), err
 }
 
 // replicas checks the copies of the data that survive the loss of a disk: log and replicas of Redis, binary log of
 // MySQL.
-func (s *readinessDeps) replicas(ctx context.Context) ([]backoffice.Check, error) {
+func (r *readinessDeps) replicas(ctx context.Context) ([]backoffice.Check, error) {
 	var found []backoffice.Check
-	err := s.stores.eachServer(ctx, func(ctx context.Context, name string, server *redis.Client) error {
+	err := r.stores.eachServer(ctx, func(ctx context.Context, name string, server *redis.Client) error {
 		checks, err := replicasOf(ctx, name, server)
 		found = append(found, checks...)
 		if err != nil && name != singleServer { // the other servers of the cluster are still checked
@@ -75,7 +75,7 @@ func (s *readinessDeps) replicas(ctx context.Context) ([]backoffice.Check, error
 	if err != nil {
 		return nil, fmt.Errorf("read the persistence of Redis: %w", err)
 	}
-	restorable, err := s.stores.db.Durability().Restorable(ctx)
+	restorable, err := r.stores.db.Durability().Restorable(ctx)
 	if err == nil && !restorable {
 		found = append(found, backoffice.Check{
 			State: backoffice.CheckWarn, Code: backoffice.FoundNoBinaryLog, Do: "Set log_bin, and back up the log with the data",

@@ -94,28 +94,28 @@ type unreachableHook struct {
 }
 
 // DialHook requests a reload after a failed dial.
-func (l *unreachableHook) DialHook(dial redis.DialHook) redis.DialHook {
+func (u *unreachableHook) DialHook(dial redis.DialHook) redis.DialHook {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		conn, err := dial(ctx, network, addr)
 		if err != nil {
-			l.reload(ctx)
+			u.reload(ctx)
 		}
 		return conn, err
 	}
 }
 
 // ProcessHook changes nothing.
-func (l *unreachableHook) ProcessHook(process redis.ProcessHook) redis.ProcessHook { return process }
+func (u *unreachableHook) ProcessHook(process redis.ProcessHook) redis.ProcessHook { return process }
 
 // ProcessPipelineHook changes nothing.
-func (l *unreachableHook) ProcessPipelineHook(process redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+func (u *unreachableHook) ProcessPipelineHook(process redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return process
 }
 
-func (l *unreachableHook) reload(ctx context.Context) {
-	last, now := l.reloadedAt.Load(), time.Now()
-	if (last == nil || now.Sub(*last) >= minSlotsInterval) && l.reloadedAt.CompareAndSwap(last, &now) {
-		l.cluster.ReloadState(ctx)
+func (u *unreachableHook) reload(ctx context.Context) {
+	last, now := u.reloadedAt.Load(), time.Now()
+	if (last == nil || now.Sub(*last) >= minSlotsInterval) && u.reloadedAt.CompareAndSwap(last, &now) {
+		u.cluster.ReloadState(ctx)
 	}
 }
 

@@ -12,8 +12,8 @@ import (
 // clockOffset is a Redis whose clock is ahead of the local clock.
 type clockOffset time.Duration
 
-func (r clockOffset) Now(context.Context) (shop.Millis, error) {
-	return shop.MillisOf(time.Now().Add(time.Duration(r))), nil
+func (c clockOffset) Now(context.Context) (shop.Millis, error) {
+	return shop.MillisOf(time.Now().Add(time.Duration(c))), nil
 }
 
 // TestTokensExpireByRedisTime: tokens expire by Redis time (I10). A node with a wrong wall clock accepts the same

@@ -27,7 +27,7 @@ type errorWithIDs struct {
 	ids []any
 }
 
-func (n *errorWithIDs) Unwrap() error { return n.error }
+func (e *errorWithIDs) Unwrap() error { return e.error }
 
 // WithErrorIDs adds IDs to the log lines about err. ids are alternating names and values, as in slog. An *Error stays
 // unchanged: it goes to clients and has no IDs.

@@ -90,20 +90,20 @@ func UnreachableIn(err error) *PartitionsUnreachable {
 }
 
 // Has reports whether the partition did not reply. It is false for a nil receiver.
-func (e *PartitionsUnreachable) Has(partition int) bool {
-	return e != nil && e.Partitions[partition] != nil
+func (u *PartitionsUnreachable) Has(partition int) bool {
+	return u != nil && u.Partitions[partition] != nil
 }
 
-func (e *PartitionsUnreachable) Error() string {
-	texts := make([]string, 0, len(e.Partitions))
-	for _, p := range slices.Sorted(maps.Keys(e.Partitions)) {
-		texts = append(texts, fmt.Sprintf("partition %d: %v", p, e.Partitions[p]))
+func (u *PartitionsUnreachable) Error() string {
+	texts := make([]string, 0, len(u.Partitions))
+	for _, p := range slices.Sorted(maps.Keys(u.Partitions)) {
+		texts = append(texts, fmt.Sprintf("partition %d: %v", p, u.Partitions[p]))
 	}
 	return strings.Join(texts, "; ")
 }
 
 // Unwrap returns the errors of the partitions, usually transient faults.
-func (e *PartitionsUnreachable) Unwrap() []error { return slices.Collect(maps.Values(e.Partitions)) }
+func (u *PartitionsUnreachable) Unwrap() []error { return slices.Collect(maps.Values(u.Partitions)) }
 
 // RepliedCounters returns the counters of the sales whose partitions replied.
 func RepliedCounters(refs []SaleRef, counters []Counters, unreachable *PartitionsUnreachable) []Counters {

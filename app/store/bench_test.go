@@ -64,7 +64,7 @@ func rowsPerSecond(b *testing.B, h *testShop, writers, size int) float64 {
 	return float64(rows.Load()) / time.Since(started).Seconds()
 }
 
-func (h *testShop) analyze() error {
-	_, err := h.DB().ExecContext(h.ctx, "ANALYZE TABLE orders")
+func (s *testShop) analyze() error {
+	_, err := s.DB().ExecContext(s.ctx, "ANALYZE TABLE orders")
 	return err
 }

@@ -12,29 +12,29 @@ import (
 )
 
 // wantNoPersonalData searches whole tables for the names, addresses and texts of the buyers.
-func (h *testShop) wantNoPersonalData(where string) {
-	h.t.Helper()
+func (s *testShop) wantNoPersonalData(where string) {
+	s.t.Helper()
 	for _, query := range []string{
 		"SELECT COALESCE(address, '') FROM orders", "SELECT tracking FROM orders", "SELECT tracking FROM shipments",
 		"SELECT reason FROM refunds", "SELECT text FROM addresses",
 	} {
 		var texts []string
-		h.must(h.DB().NewRaw(query).Scan(h.ctx, &texts))
+		s.must(s.DB().NewRaw(query).Scan(s.ctx, &texts))
 		for _, text := range texts {
 			for _, personal := range []string{"王小明", "13800000000", "Road", "SF-", "Mei", "home"} {
 				if strings.Contains(text, personal) {
-					h.t.Errorf("%s: the row of %s still contains %q", where, query, text)
+					s.t.Errorf("%s: the row of %s still contains %q", where, query, text)
 				}
 			}
 		}
 	}
 }
 
-func (h *testShop) blankAll(sale shop.ID, limit int) (blanked int64) {
-	h.t.Helper()
+func (s *testShop) blankAll(sale shop.ID, limit int) (blanked int64) {
+	s.t.Helper()
 	for after := shop.ID(0); ; {
-		n, last, err := h.BlankOrders(h.ctx, sale, after, limit)
-		h.must(err)
+		n, last, err := s.BlankOrders(s.ctx, sale, after, limit)
+		s.must(err)
 		if blanked += n; last == 0 {
 			return blanked
 		}

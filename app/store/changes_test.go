@@ -22,14 +22,14 @@ func since(user shop.ID, at shop.Millis) shop.ChangesQuery {
 
 // insertForUser inserts n orders of one buyer. The first changed at the given instant, each later one a millisecond
 // after the previous one.
-func (h *testShop) insertForUser(n int, from shop.Millis) []shop.Order {
-	h.t.Helper()
-	rows := h.orders(n, h.sales[0], 1)
+func (s *testShop) insertForUser(n int, from shop.Millis) []shop.Order {
+	s.t.Helper()
+	rows := s.orders(n, s.sales[0], 1)
 	for i := range rows {
 		rows[i].User = rows[0].User
 	}
-	h.insert(rows...)
-	h.setChangedAtWhere("user_id = ?", "? + ticket", from-shop.Millis(rows[0].Ticket), rows[0].User)
+	s.insert(rows...)
+	s.setChangedAtWhere("user_id = ?", "? + ticket", from-shop.Millis(rows[0].Ticket), rows[0].User)
 	return rows
 }
 

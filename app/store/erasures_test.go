@@ -72,20 +72,20 @@ func newTestUser(h *testShop) *testUser {
 }
 
 // orderIn makes an order of the user in the given state.
-func (p *testUser) orderIn(state shop.OrderState) shop.ID {
-	p.t.Helper()
-	o := p.order(p.sales[0], 1)
-	o.User = p.user.ID
-	p.insert(o)
-	p.must(errOf(p.DB().Exec("UPDATE orders SET state = ? WHERE id = ?", state, o.ID)))
+func (t *testUser) orderIn(state shop.OrderState) shop.ID {
+	t.t.Helper()
+	o := t.order(t.sales[0], 1)
+	o.User = t.user.ID
+	t.insert(o)
+	t.must(errOf(t.DB().Exec("UPDATE orders SET state = ? WHERE id = ?", state, o.ID)))
 	return o.ID
 }
 
 // ordersWithAddress counts the user's orders that still have an address, by state.
-func (p *testUser) ordersWithAddress() map[shop.OrderState]int {
-	p.t.Helper()
-	all, _, err := p.OrdersOf(p.ctx, shop.OrdersQuery{User: p.user.ID, Limit: 100})
-	p.must(err)
+func (t *testUser) ordersWithAddress() map[shop.OrderState]int {
+	t.t.Helper()
+	all, _, err := t.OrdersOf(t.ctx, shop.OrdersQuery{User: t.user.ID, Limit: 100})
+	t.must(err)
 	states := make(map[shop.OrderState]int)
 	for i := range all {
 		if all[i].Address != nil {

@@ -136,8 +136,8 @@ type sessionConnector struct {
 }
 
 // Connect opens a connection. It fails if the server rejects the settings or the fence does not admit the server.
-func (g sessionConnector) Connect(ctx context.Context) (driver.Conn, error) {
-	conn, err := g.Connector.Connect(ctx)
+func (s sessionConnector) Connect(ctx context.Context) (driver.Conn, error) {
+	conn, err := s.Connector.Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +146,7 @@ func (g sessionConnector) Connect(ctx context.Context) (driver.Conn, error) {
 			return nil, errors.Join(fmt.Errorf("set up connection: %w", err), conn.Close())
 		}
 	}
-	fenced, err := g.fence.fenced(ctx, conn)
+	fenced, err := s.fence.fenced(ctx, conn)
 	if err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}

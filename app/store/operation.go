@@ -28,10 +28,10 @@ type operationTx struct {
 }
 
 // join runs fn in the transaction of an operation.
-func (a *operationTx) join(fn func(tx bun.Conn) error) error {
-	err := fn(a.conn)
-	if err != nil && a.failed == nil {
-		a.failed = err
+func (o *operationTx) join(fn func(tx bun.Conn) error) error {
+	err := fn(o.conn)
+	if err != nil && o.failed == nil {
+		o.failed = err
 	}
 	return err
 }

@@ -73,17 +73,17 @@ func TestBackOfficeGroupsAreRecorded(t *testing.T) {
 	}, 10)
 }
 
-func (h *testShop) wantLastSent(want shop.Millis) {
-	h.t.Helper()
-	if got := val(h.LastSent(h.ctx))(h.t); got != want {
-		h.t.Errorf("LastSent: got %d, want %d", got, want)
+func (s *testShop) wantLastSent(want shop.Millis) {
+	s.t.Helper()
+	if got := val(s.LastSent(s.ctx))(s.t); got != want {
+		s.t.Errorf("LastSent: got %d, want %d", got, want)
 	}
 }
 
-func (h *testShop) wantUnposted(n int64) {
-	h.t.Helper()
-	got := val(h.Unposted(h.ctx))(h.t)
+func (s *testShop) wantUnposted(n int64) {
+	s.t.Helper()
+	got := val(s.Unposted(s.ctx))(s.t)
 	if got != n {
-		h.t.Errorf("Unposted: got %d, want %d", got, n)
+		s.t.Errorf("Unposted: got %d, want %d", got, n)
 	}
 }

@@ -14,11 +14,11 @@ import (
 const margin = 10 * time.Second
 
 // opened returns a pending order whose payment was opened.
-func (h *testShop) opened(sale shop.ID, qty int) shop.Order {
-	h.t.Helper()
-	o := h.order(sale, qty)
-	h.insert(o)
-	got := val(h.OpenTrade(h.ctx, o.ID, o.User, opens+2, margin))(h.t)
+func (s *testShop) opened(sale shop.ID, qty int) shop.Order {
+	s.t.Helper()
+	o := s.order(sale, qty)
+	s.insert(o)
+	got := val(s.OpenTrade(s.ctx, o.ID, o.User, opens+2, margin))(s.t)
 	return got
 }
 
@@ -29,15 +29,15 @@ func tradeOf(o shop.Order) payment.Trade {
 	}
 }
 
-func (h *testShop) wantReceived(t payment.Trade, outcome payment.Outcome, state shop.OrderState) shop.Order {
-	h.t.Helper()
-	o, got, err := h.Receive(h.ctx, t, opens+10)
-	h.must(err)
+func (s *testShop) wantReceived(t payment.Trade, outcome payment.Outcome, state shop.OrderState) shop.Order {
+	s.t.Helper()
+	o, got, err := s.Receive(s.ctx, t, opens+10)
+	s.must(err)
 	if got != outcome || o.State != state {
-		h.t.Errorf("trade %+v: got outcome %s and an order that is %s, want %s and %s", t, got, o.State, outcome, state)
+		s.t.Errorf("trade %+v: got outcome %s and an order that is %s, want %s and %s", t, got, o.State, outcome, state)
 	}
 	if state != "" {
-		wantEqual(h.t, "(-result +row)", o, h.read(t.Order), ignoreTouched)
+		wantEqual(s.t, "(-result +row)", o, s.read(t.Order), ignoreTouched)
 	}
 	return o
 }

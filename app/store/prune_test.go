@@ -46,13 +46,13 @@ func newOldShop(t *testing.T, s *store.Store, n int, months ...time.Month) (h *t
 }
 
 // pruneAll deletes all orders that may be deleted, in steps of limit orders.
-func (h *testShop) pruneAll(ctx context.Context, before shop.Millis, limit int) (pruned int, err error) {
+func (s *testShop) pruneAll(ctx context.Context, before shop.Millis, limit int) (pruned int, err error) {
 	for after := shop.ID(0); ; {
-		found, last, err := h.PrunableOrders(ctx, before, after, limit)
+		found, last, err := s.PrunableOrders(ctx, before, after, limit)
 		if err != nil || last == 0 {
 			return pruned, err
 		}
-		n, err := h.PruneOrders(ctx, before, ids(found))
+		n, err := s.PruneOrders(ctx, before, ids(found))
 		if pruned += n; err != nil {
 			return pruned, err
 		}
@@ -62,16 +62,16 @@ func (h *testShop) pruneAll(ctx context.Context, before shop.Millis, limit int) 
 
 // wantBalance checks that the sale balances and that each of n orders counts once with its money, as a row or in the
 // sums.
-func (h *testShop) wantBalance(when string, n int64) {
-	h.t.Helper()
-	t := h.totals(h.sales[0])
+func (s *testShop) wantBalance(when string, n int64) {
+	s.t.Helper()
+	t := s.totals(s.sales[0])
 	if t.Orders != n || t.SoldUnits != n || t.Taken != n || t.WithoutPayment != 0 {
-		h.t.Errorf("%s: got totals %+v, want %d orders", when, t, n)
+		s.t.Errorf("%s: got totals %+v, want %d orders", when, t, n)
 	}
-	sums, err := h.SumSale(h.ctx, h.sales[0], opens, opens+120_000)
-	h.must(err)
+	sums, err := s.SumSale(s.ctx, s.sales[0], opens, opens+120_000)
+	s.must(err)
 	if sums.Money.PaidFen != n*4900 {
-		h.t.Errorf("%s: got %d fen paid, want %d", when, sums.Money.PaidFen, n*4900)
+		s.t.Errorf("%s: got %d fen paid, want %d", when, sums.Money.PaidFen, n*4900)
 	}
 }
 
@@ -207,37 +207,37 @@ func TestLatePaymentAndPruneExcludeEachOther(t *testing.T) {
 }
 
 // pruner returns the command without its output.
-func (h *testShop) pruner() *backoffice.Pruner {
-	return &backoffice.Pruner{Store: h.Store, Zone: time.UTC, Progress: func(string) {}}
+func (s *testShop) pruner() *backoffice.Pruner {
+	return &backoffice.Pruner{Store: s.Store, Zone: time.UTC, Progress: func(string) {}}
 }
 
 // exportedIDs returns the ids in all files of the folder, and checks that the files contain no personal data and are
 // only for their owner.
-func (h *testShop) exportedIDs(folder string) (all []shop.ID) {
-	h.t.Helper()
+func (s *testShop) exportedIDs(folder string) (all []shop.ID) {
+	s.t.Helper()
 	paths, err := filepath.Glob(filepath.Join(folder, "*"))
-	h.must(err)
+	s.must(err)
 	for _, path := range paths {
 		f, err := os.Open(path)
-		h.must(err)
+		s.must(err)
 		defer f.Close()
 		if info, err := f.Stat(); err != nil || info.Mode() != 0o600 {
-			h.t.Errorf("%s: mode %v (%v), want 0600", path, info.Mode(), err)
+			s.t.Errorf("%s: mode %v (%v), want 0600", path, info.Mode(), err)
 		}
 		unpacked, err := gzip.NewReader(f)
-		h.must(err)
+		s.must(err)
 		text, err := io.ReadAll(unpacked)
-		h.must(err)
+		s.must(err)
 		for _, personal := range []string{"王小明", "13800000000", "Road", "SF-"} {
 			if strings.Contains(string(text), personal) {
-				h.t.Errorf("%s contains %q", path, personal)
+				s.t.Errorf("%s contains %q", path, personal)
 			}
 		}
 		lines, err := csv.NewReader(strings.NewReader(string(text))).ReadAll()
-		h.must(err)
+		s.must(err)
 		for _, line := range lines[1:] {
 			id, err := shop.ParseID(line[0])
-			h.must(err)
+			s.must(err)
 			all = append(all, id)
 		}
 	}

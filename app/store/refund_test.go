@@ -13,15 +13,15 @@ import (
 )
 
 // paid returns a paid order of a new buyer.
-func (h *testShop) paid(sale shop.ID, qty int) shop.Order {
-	h.t.Helper()
-	o := h.order(sale, qty)
-	h.insert(o)
-	_, err := h.DB().ExecContext(h.ctx,
+func (s *testShop) paid(sale shop.ID, qty int) shop.Order {
+	s.t.Helper()
+	o := s.order(sale, qty)
+	s.insert(o)
+	_, err := s.DB().ExecContext(s.ctx,
 		"UPDATE orders SET state = 'paid', rev = 2, paid_at = ?, trade_no = ? WHERE id = ?",
 		opens+9, "T"+o.ID.String(), o.ID)
-	h.must(err)
-	return h.read(o.ID)
+	s.must(err)
+	return s.read(o.ID)
 }
 
 // I5, P8: a refund begins once, only from the given states, and the order keeps its units. A repeat returns the same
@@ -116,10 +116,10 @@ func TestRefundRequestAndDecisionApplyOnce(t *testing.T) {
 	}, 10)
 }
 
-func (h *testShop) wantRefund(order shop.ID, state shop.OrderState, reason string, rev int) {
-	h.t.Helper()
-	if o := h.read(order); o.State != state || o.Reason != reason || o.Rev != rev {
-		h.t.Errorf("got the order %s (%s) at rev %d, want %s (%s) at rev %d",
+func (s *testShop) wantRefund(order shop.ID, state shop.OrderState, reason string, rev int) {
+	s.t.Helper()
+	if o := s.read(order); o.State != state || o.Reason != reason || o.Rev != rev {
+		s.t.Errorf("got the order %s (%s) at rev %d, want %s (%s) at rev %d",
 			o.State, o.Reason, o.Rev, state, reason, rev)
 	}
 }

@@ -27,30 +27,30 @@ func newReplicated(t *testing.T) *replicated {
 	return &replicated{h, primary, server, h.openReplica(server.DSN + cfg.DBName)}
 }
 
-func (h *testShop) openReplica(dsn string) *store.Replica {
-	r := store.OpenReplica(h.Store, dsn, "")
-	h.t.Cleanup(func() {
+func (s *testShop) openReplica(dsn string) *store.Replica {
+	r := store.OpenReplica(s.Store, dsn, "")
+	s.t.Cleanup(func() {
 		if err := r.Close(); err != nil {
-			h.t.Errorf("close: %v", err)
+			s.t.Errorf("close: %v", err)
 		}
 	})
 	return r
 }
 
 // wantNewOrder inserts an order and expects it in the list and the sum of its sale at once.
-func (h *testShop) wantNewOrder(r *store.Replica) {
-	h.t.Helper()
-	o := h.order(h.sales[0], 1)
-	h.insert(o)
-	page, _, err := r.FindOrders(h.ctx, store.OrderSearch{Sale: o.Sale, Limit: 5})
-	h.must(err)
+func (s *testShop) wantNewOrder(r *store.Replica) {
+	s.t.Helper()
+	o := s.order(s.sales[0], 1)
+	s.insert(o)
+	page, _, err := r.FindOrders(s.ctx, store.OrderSearch{Sale: o.Sale, Limit: 5})
+	s.must(err)
 	if !slices.Contains(ids(page), o.ID) {
-		h.t.Errorf("got the orders %v, want %v among them", ids(page), o.ID)
+		s.t.Errorf("got the orders %v, want %v among them", ids(page), o.ID)
 	}
-	sums := val(r.SumSale(h.ctx, o.Sale, 0, opens))(h.t)
-	want := val(h.SumSale(h.ctx, o.Sale, 0, opens))(h.t)
+	sums := val(r.SumSale(s.ctx, o.Sale, 0, opens))(s.t)
+	want := val(s.SumSale(s.ctx, o.Sale, 0, opens))(s.t)
 	if len(want.States) == 0 || !reflect.DeepEqual(sums, want) {
-		h.t.Errorf("got the sums %+v, want those of the primary %+v", sums, want)
+		s.t.Errorf("got the sums %+v, want those of the primary %+v", sums, want)
 	}
 }
 
@@ -95,49 +95,49 @@ func TestReplicaReturnsAllCommittedRows(t *testing.T) {
 }
 
 // wantOnlyPrimary expects reads from the primary while the replica must not be read.
-func (h *testShop) wantOnlyPrimary(r *store.Replica, why string) {
-	h.t.Helper()
+func (s *testShop) wantOnlyPrimary(r *store.Replica, why string) {
+	s.t.Helper()
 	fromReplica, fromPrimary := countReads(r, func() {
 		started := time.Now()
-		h.wantNewOrder(r)
-		h.wantNewOrder(r)
+		s.wantNewOrder(r)
+		s.wantNewOrder(r)
 		if took := time.Since(started); took > time.Minute {
-			h.t.Errorf("%s: four reads took %v, which is too long", why, took)
+			s.t.Errorf("%s: four reads took %v, which is too long", why, took)
 		}
 	})
 	if fromReplica != 0 || fromPrimary != 4 {
-		h.t.Errorf("%s: got %d reads from the replica and %d from the primary, want 0 and 4", why, fromReplica, fromPrimary)
+		s.t.Errorf("%s: got %d reads from the replica and %d from the primary, want 0 and 4", why, fromReplica, fromPrimary)
 	}
-	if err := r.Check(h.ctx); err == nil {
-		h.t.Errorf("%s: Check returned no error", why)
+	if err := r.Check(s.ctx); err == nil {
+		s.t.Errorf("%s: Check returned no error", why)
 	}
 }
 
-func (h *replicated) wantReplicaReads(why string) {
-	h.t.Helper()
-	kit.Eventually(h.t, time.Minute, func() (bool, string) {
-		fromReplica, _ := countReads(h.replica, func() { h.wantNewOrder(h.replica) })
+func (r *replicated) wantReplicaReads(why string) {
+	r.t.Helper()
+	kit.Eventually(r.t, time.Minute, func() (bool, string) {
+		fromReplica, _ := countReads(r.replica, func() { r.wantNewOrder(r.replica) })
 		return fromReplica > 0, why + ", but it is not read"
 	})
 }
 
 // wantNamedSearchesOnPrimary searches for an order, the payments of an order and a user by name, while the replica is
 // available.
-func (h *replicated) wantNamedSearchesOnPrimary() {
-	h.t.Helper()
-	o := h.paid(h.sales[0], 1)
-	fromReplica, fromPrimary := countReads(h.replica, func() {
-		page, _, err := h.replica.FindOrders(h.ctx, store.OrderSearch{ID: o.ID, Limit: 1})
-		h.must(err)
+func (r *replicated) wantNamedSearchesOnPrimary() {
+	r.t.Helper()
+	o := r.paid(r.sales[0], 1)
+	fromReplica, fromPrimary := countReads(r.replica, func() {
+		page, _, err := r.replica.FindOrders(r.ctx, store.OrderSearch{ID: o.ID, Limit: 1})
+		r.must(err)
 		if len(page) != 1 {
-			h.t.Errorf("got %d orders, want one", len(page))
+			r.t.Errorf("got %d orders, want one", len(page))
 		}
-		_, _, err = h.replica.FindPayments(h.ctx, store.PaymentSearch{Order: o.ID, Limit: 1})
-		h.must(err)
-		_, _, err = h.replica.FindUsers(h.ctx, store.UserSearch{Name: "Ada", Limit: 1})
-		h.must(err)
+		_, _, err = r.replica.FindPayments(r.ctx, store.PaymentSearch{Order: o.ID, Limit: 1})
+		r.must(err)
+		_, _, err = r.replica.FindUsers(r.ctx, store.UserSearch{Name: "Ada", Limit: 1})
+		r.must(err)
 	})
 	if fromReplica != 0 || fromPrimary != 0 {
-		h.t.Errorf("got %d reads from the replica and %d replacements by the primary, want 0 and 0", fromReplica, fromPrimary)
+		r.t.Errorf("got %d reads from the replica and %d replacements by the primary, want 0 and 0", fromReplica, fromPrimary)
 	}
 }

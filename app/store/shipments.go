@@ -155,12 +155,12 @@ type shipping struct {
 	refundRequested map[shop.ID]bool
 }
 
-func (k *shipping) outcomeOf(p *Parcel, replace bool) (*shop.Order, ShipOutcome) {
-	o := k.orders[p.Order]
+func (s *shipping) outcomeOf(p *Parcel, replace bool) (*shop.Order, ShipOutcome) {
+	o := s.orders[p.Order]
 	if o == nil {
 		return nil, ShipNoOrder
 	}
-	return o, shipOutcome(o, k.shipments[o.ID], k.refundRequested[o.ID], p, replace)
+	return o, shipOutcome(o, s.shipments[o.ID], s.refundRequested[o.ID], p, replace)
 }
 
 // shipOutcome returns the outcome of a parcel for an order. sent is the shipment of the order (nil: none). requested

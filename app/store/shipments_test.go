@@ -27,20 +27,20 @@ func parcel(order shop.ID) store.Parcel {
 }
 
 // tryShip returns the outcomes of a dry run.
-func (h *testShop) tryShip(how store.Shipping, parcels ...store.Parcel) []store.ShippedOrder {
-	h.t.Helper()
+func (s *testShop) tryShip(how store.Shipping, parcels ...store.Parcel) []store.ShippedOrder {
+	s.t.Helper()
 	var shipped []store.ShippedOrder
-	h.must(errOf(h.RunOperation(h.ctx, dryRun(operator()), func(tx *store.Store) (_ journal.Operation, err error) {
-		shipped, err = tx.Shipments().Ship(h.ctx, how, parcels)
+	s.must(errOf(s.RunOperation(s.ctx, dryRun(operator()), func(tx *store.Store) (_ journal.Operation, err error) {
+		shipped, err = tx.Shipments().Ship(s.ctx, how, parcels)
 		return journal.Operation{}, err
 	})))
 	return shipped
 }
 
 // ship enters one parcel and returns its outcome.
-func (h *testShop) ship(how store.Shipping, p store.Parcel) store.ShippedOrder {
-	h.t.Helper()
-	all := val(h.Ship(h.ctx, how, []store.Parcel{p}))(h.t)
+func (s *testShop) ship(how store.Shipping, p store.Parcel) store.ShippedOrder {
+	s.t.Helper()
+	all := val(s.Ship(s.ctx, how, []store.Parcel{p}))(s.t)
 	return all[0]
 }
 

@@ -231,16 +231,16 @@ func withTypes(h *testShop) *testShop {
 	return h
 }
 
-func (h *testShop) must(err error) {
-	h.t.Helper()
+func (s *testShop) must(err error) {
+	s.t.Helper()
 	if err != nil {
-		h.t.Fatal(err)
+		s.t.Fatal(err)
 	}
 }
 
 // order returns a pending order of a new buyer.
-func (h *testShop) order(sale shop.ID, qty int) shop.Order {
-	n := h.seq.Add(1)
+func (s *testShop) order(sale shop.ID, qty int) shop.Order {
+	n := s.seq.Add(1)
 	id := nextID()
 	return shop.Order{
 		ID: id, Sale: sale, User: nextID(), ProductName: "Teapot", Qty: qty, PriceFen: 4900,
@@ -251,41 +251,41 @@ func (h *testShop) order(sale shop.ID, qty int) shop.Order {
 	}
 }
 
-func (h *testShop) orders(n int, sale shop.ID, qty int) []shop.Order {
+func (s *testShop) orders(n int, sale shop.ID, qty int) []shop.Order {
 	out := make([]shop.Order, n)
 	for i := range out {
-		out[i] = h.order(sale, qty)
+		out[i] = s.order(sale, qty)
 	}
 	return out
 }
 
-func (h *testShop) insert(rows ...shop.Order) []shop.Inserted {
-	h.t.Helper()
-	out, err := h.Insert(h.ctx, h.epoch, rows)
-	h.must(err)
+func (s *testShop) insert(rows ...shop.Order) []shop.Inserted {
+	s.t.Helper()
+	out, err := s.Insert(s.ctx, s.epoch, rows)
+	s.must(err)
 	return out
 }
 
-func (h *testShop) read(id shop.ID) shop.Order {
-	h.t.Helper()
-	o, err := h.Order(h.ctx, id)
-	h.must(err)
+func (s *testShop) read(id shop.ID) shop.Order {
+	s.t.Helper()
+	o, err := s.Order(s.ctx, id)
+	s.must(err)
 	return o
 }
 
-func (h *testShop) totals(sale shop.ID) shop.SaleTotals {
-	h.t.Helper()
-	t, err := h.SaleTotals(h.ctx, sale)
-	h.must(err)
+func (s *testShop) totals(sale shop.ID) shop.SaleTotals {
+	s.t.Helper()
+	t, err := s.SaleTotals(s.ctx, sale)
+	s.must(err)
 	return t
 }
 
 // wantTaken checks P1 in the database: the guard counts exactly the units that the rows hold.
-func (h *testShop) wantTaken(sale shop.ID, units int64) {
-	h.t.Helper()
-	t := h.totals(sale)
+func (s *testShop) wantTaken(sale shop.ID, units int64) {
+	s.t.Helper()
+	t := s.totals(sale)
 	if t.Taken != units || t.HeldUnits+t.SoldUnits+t.RefundedUnits != units {
-		h.t.Errorf("sale %s: got taken %d and %d units in rows, want %d", sale, t.Taken, t.HeldUnits+t.SoldUnits+t.RefundedUnits,
+		s.t.Errorf("sale %s: got taken %d and %d units in rows, want %d", sale, t.Taken, t.HeldUnits+t.SoldUnits+t.RefundedUnits,
 			units)
 	}
 }

@@ -9,27 +9,27 @@ import (
 )
 
 // wantTimeline compares the timeline of an order.
-func (h *testShop) wantTimeline(id shop.ID, want ...shop.Step) {
-	h.t.Helper()
-	o := h.read(id)
-	trail := val(h.Trail(h.ctx, o.ID, o.User))(h.t)
-	wantEqual(h.t, "timeline (-want +got)", want, shop.Timeline(&o, trail))
+func (s *testShop) wantTimeline(id shop.ID, want ...shop.Step) {
+	s.t.Helper()
+	o := s.read(id)
+	trail := val(s.Trail(s.ctx, o.ID, o.User))(s.t)
+	wantEqual(s.t, "timeline (-want +got)", want, shop.Timeline(&o, trail))
 }
 
 // insertedOrder returns a pending order whose row has the instant of its insertion.
-func (h *testShop) insertedOrder() shop.Order {
-	h.t.Helper()
-	o := h.order(h.sales[0], 1)
+func (s *testShop) insertedOrder() shop.Order {
+	s.t.Helper()
+	o := s.order(s.sales[0], 1)
 	o.InsertedAt = opens + 2
-	h.insert(o)
-	return h.read(o.ID)
+	s.insert(o)
+	return s.read(o.ID)
 }
 
 // takePayment opens and pays a pending order.
-func (h *testShop) takePayment(o shop.Order) {
-	h.t.Helper()
-	h.must(errOf(h.OpenTrade(h.ctx, o.ID, o.User, opens+3, margin)))
-	h.wantReceived(tradeOf(o), payment.OutcomeTaken, shop.Paid)
+func (s *testShop) takePayment(o shop.Order) {
+	s.t.Helper()
+	s.must(errOf(s.OpenTrade(s.ctx, o.ID, o.User, opens+3, margin)))
+	s.wantReceived(tradeOf(o), payment.OutcomeTaken, shop.Paid)
 }
 
 func TestTimelineHasAllStatesWithTheirTimes(t *testing.T) {

@@ -14,31 +14,31 @@ import (
 const longAgo shop.Millis = 1_600_000_000_000
 
 // setChangedAt sets changed_at of a row.
-func (h *testShop) setChangedAt(order shop.ID, at shop.Millis) {
-	h.setChangedAtWhere("id = ?", "?", at, order)
+func (s *testShop) setChangedAt(order shop.ID, at shop.Millis) {
+	s.setChangedAtWhere("id = ?", "?", at, order)
 }
 
 // setChangedAtWhere sets changed_at of all rows that match the condition. instant is an expression, whose argument
 // comes first.
-func (h *testShop) setChangedAtWhere(condition, instant string, args ...any) {
-	h.t.Helper()
-	if h.DB().Dialect().Name() != dialect.SQLite {
+func (s *testShop) setChangedAtWhere(condition, instant string, args ...any) {
+	s.t.Helper()
+	if s.DB().Dialect().Name() != dialect.SQLite {
 		instant = "FROM_UNIXTIME((" + instant + ") / 1000)"
 	}
-	h.must(errOf(h.DB().ExecContext(h.ctx, "UPDATE orders SET changed_at = "+instant+" WHERE "+condition, args...)))
+	s.must(errOf(s.DB().ExecContext(s.ctx, "UPDATE orders SET changed_at = "+instant+" WHERE "+condition, args...)))
 }
 
 // changedOrders reads the user's orders that changed at or after the given instant.
-func (h *testShop) changedOrders(user shop.ID, since shop.Millis) []shop.Order {
-	h.t.Helper()
-	got, _, err := h.Changed(h.ctx, []shop.ChangesQuery{{User: user, Since: since}}, 100)
-	h.must(err)
+func (s *testShop) changedOrders(user shop.ID, since shop.Millis) []shop.Order {
+	s.t.Helper()
+	got, _, err := s.Changed(s.ctx, []shop.ChangesQuery{{User: user, Since: since}}, 100)
+	s.must(err)
 	return got[0].Orders
 }
 
-func (h *testShop) clock() shop.Instant {
-	h.t.Helper()
-	now := val(h.Store.Clock(h.ctx))(h.t)
+func (s *testShop) clock() shop.Instant {
+	s.t.Helper()
+	now := val(s.Store.Clock(s.ctx))(s.t)
 	return now
 }
 

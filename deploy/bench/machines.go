@@ -71,18 +71,18 @@ func storeMachine(folder string, rounds []Round) error {
 
 // overMachines returns the lowest and the highest median of a ratio; "" for a figure without a baseline, or if fewer
 // than two machines have it.
-func (w *row) overMachines(machines []MachineFigures) string {
-	if w.baseline == "" {
+func (r *row) overMachines(machines []MachineFigures) string {
+	if r.baseline == "" {
 		return ""
 	}
 	var all []float64
 	for _, m := range machines {
-		if v, ok := m.Figures[w.name]; ok {
+		if v, ok := m.Figures[r.name]; ok {
 			all = append(all, v)
 		}
 	}
 	if len(all) < 2 {
 		return ""
 	}
-	return digits(slices.Min(all), w.digits) + "–" + digits(slices.Max(all), w.digits)
+	return digits(slices.Min(all), r.digits) + "–" + digits(slices.Max(all), r.digits)
 }

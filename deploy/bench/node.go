@@ -31,9 +31,9 @@ const (
 )
 
 // environ returns the environment of the round's nodes and tools.
-func (o *benchShop) environ(extra ...string) []string {
-	return append(append(append(os.Environ(), o.settings...),
-		"STAMPEDE_REDIS_URL="+o.redisURL, "STAMPEDE_MYSQL_DSN="+o.dsn, "STAMPEDE_JWT_SECRET="+benchSecret,
+func (b *benchShop) environ(extra ...string) []string {
+	return append(append(append(os.Environ(), b.settings...),
+		"STAMPEDE_REDIS_URL="+b.redisURL, "STAMPEDE_MYSQL_DSN="+b.dsn, "STAMPEDE_JWT_SECRET="+benchSecret,
 		"STAMPEDE_PARTITIONS="+strconv.Itoa(partitions),
 		"STAMPEDE_MAX_CONNS_PER_IP=1000000", "STAMPEDE_AUTH_RATE=0", "STAMPEDE_HANDSHAKE_RATE=0",
 		// the maximum limits: buys are counted, and none is rejected

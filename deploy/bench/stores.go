@@ -127,9 +127,9 @@ func (s *stores) openShop(ctx context.Context, round int) (*benchShop, error) {
 }
 
 // close removes the data of the shop, so that each round starts with the same stores.
-func (o *benchShop) close(ctx context.Context) error {
-	_, err := o.stores.server.ExecContext(ctx, "DROP DATABASE "+o.name)
-	return errors.Join(err, o.redis.FlushDB(ctx).Err(), o.redis.Close(), o.db.Close())
+func (b *benchShop) close(ctx context.Context) error {
+	_, err := b.stores.server.ExecContext(ctx, "DROP DATABASE "+b.name)
+	return errors.Join(err, b.redis.FlushDB(ctx).Err(), b.redis.Close(), b.db.Close())
 }
 
 func (s *stores) client(database int) (*redis.Client, error) {
@@ -148,8 +148,8 @@ type usage struct {
 	seconds float64 // of processor time
 }
 
-func (o *benchShop) usage(ctx context.Context) (u usage, err error) {
-	info, err := o.redis.InfoMap(ctx, "memory", "persistence", "cpu").Result()
+func (b *benchShop) usage(ctx context.Context) (u usage, err error) {
+	info, err := b.redis.InfoMap(ctx, "memory", "persistence", "cpu").Result()
 	if err != nil {
 		return u, err
 	}
@@ -161,10 +161,10 @@ func (o *benchShop) usage(ctx context.Context) (u usage, err error) {
 }
 
 // waiting counts reservations without a row.
-func (o *benchShop) waiting(ctx context.Context) (int64, error) {
+func (b *benchShop) waiting(ctx context.Context) (int64, error) {
 	n := int64(0)
 	for p := range partitions {
-		groups, err := o.redis.XInfoGroups(ctx, fmt.Sprintf("stampede:{%d}:orders", p)).Result()
+		groups, err := b.redis.XInfoGroups(ctx, fmt.Sprintf("stampede:{%d}:orders", p)).Result()
 		if err != nil {
 			return 0, err
 		}
@@ -175,7 +175,7 @@ func (o *benchShop) waiting(ctx context.Context) (int64, error) {
 	return n, nil
 }
 
-func (o *benchShop) count(ctx context.Context, query string) (n int64, err error) {
-	err = o.db.QueryRowContext(ctx, query).Scan(&n)
+func (b *benchShop) count(ctx context.Context, query string) (n int64, err error) {
+	err = b.db.QueryRowContext(ctx, query).Scan(&n)
 	return n, err
 }

@@ -108,51 +108,51 @@ var rows = []row{
 }
 
 // compared returns the value to which the bar applies.
-func (w *row) compared(f figures) float64 {
+func (r *row) compared(f figures) float64 {
 	switch {
-	case w.baseline == "":
-		return f.get(w.figure)
-	case w.ratio == "":
-		return f.get(w.figure) / f.get(w.baseline)
+	case r.baseline == "":
+		return f.get(r.figure)
+	case r.ratio == "":
+		return f.get(r.figure) / f.get(r.baseline)
 	}
-	return f.get(w.ratio)
+	return f.get(r.ratio)
 }
 
-func (w *row) render(b *bytes.Buffer, rounds []Round, machines []MachineFigures) {
+func (r *row) render(b *bytes.Buffer, rounds []Round, machines []MachineFigures) {
 	baseline, value, spread, verdict := "", "", "", ""
-	if w.baseline != "" {
-		baseline = number(median(rounds, w.baseline), w.unit)
+	if r.baseline != "" {
+		baseline = number(median(rounds, r.baseline), r.unit)
 	}
-	if w.baseline != "" || w.bar() != "" {
-		all := values(rounds, w.compared)
-		value = digits(medianOfSorted(all), w.digits)
+	if r.baseline != "" || r.bar() != "" {
+		all := values(rounds, r.compared)
+		value = digits(medianOfSorted(all), r.digits)
 		if len(all) > 0 {
-			spread = digits(all[0], w.digits) + "–" + digits(all[len(all)-1], w.digits)
+			spread = digits(all[0], r.digits) + "–" + digits(all[len(all)-1], r.digits)
 		}
-		if verdict = w.verdict(medianOfSorted(all)); rounds[0].Scale != 1 {
+		if verdict = r.verdict(medianOfSorted(all)); rounds[0].Scale != 1 {
 			verdict = "scaled"
 		}
 	}
-	fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %s | %s |\n", w.name, number(median(rounds, w.figure), w.unit), baseline,
-		value, spread, w.bar(), verdict, w.overMachines(machines))
+	fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %s | %s |\n", r.name, number(median(rounds, r.figure), r.unit), baseline,
+		value, spread, r.bar(), verdict, r.overMachines(machines))
 }
 
-func (w *row) verdict(value float64) string {
+func (r *row) verdict(value float64) string {
 	switch {
 	case math.IsNaN(value):
 		return "not measured"
-	case w.min > 0 && value < w.min, w.max > 0 && value > w.max:
+	case r.min > 0 && value < r.min, r.max > 0 && value > r.max:
 		return "short"
 	}
 	return "pass"
 }
 
-func (w *row) bar() string {
+func (r *row) bar() string {
 	switch {
-	case w.min > 0:
-		return "≥ " + digits(w.min, -1)
-	case w.max > 0:
-		return "≤ " + digits(w.max, -1)
+	case r.min > 0:
+		return "≥ " + digits(r.min, -1)
+	case r.max > 0:
+		return "≤ " + digits(r.max, -1)
 	}
 	return ""
 }

@@ -41,7 +41,7 @@ func (s *Simulator) Open(signed string) (order string, err error) {
 }
 
 // Error returns the code and sub-code of the rejection.
-func (n *rejection) Error() string { return n.code + " " + n.sub }
+func (r *rejection) Error() string { return r.code + " " + r.sub }
 
 // open checks the shop's signature and starts the trade.
 func (s *Simulator) open(form url.Values) (Trade, *rejection) {

@@ -15,8 +15,8 @@ type fields map[string]any
 // rejection is a rejection with the gateway's codes.
 type rejection struct{ code, sub string }
 
-func (n *rejection) fields() fields {
-	return fields{"code": n.code, "msg": "Business Failed", "sub_code": n.sub, "sub_msg": "refused by the simulator"}
+func (r *rejection) fields() fields {
+	return fields{"code": r.code, "msg": "Business Failed", "sub_code": r.sub, "sub_msg": "refused by the simulator"}
 }
 
 // successFields returns the common content of a successful reply.

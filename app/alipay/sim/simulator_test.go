@@ -60,28 +60,28 @@ func newShop(t *testing.T, o Options) *merchant {
 	return s
 }
 
-func (s *merchant) receive(w http.ResponseWriter, r *http.Request) {
+func (m *merchant) receive(w http.ResponseWriter, r *http.Request) {
 	_ = r.ParseForm()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.received = append(s.received, r.PostForm)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.received = append(m.received, r.PostForm)
 	reply := "success"
-	if s.failuresLeft > 0 {
-		s.failuresLeft--
+	if m.failuresLeft > 0 {
+		m.failuresLeft--
 		reply = "failure"
 	}
 	_, _ = w.Write([]byte(reply))
 }
 
 // states waits for n notifications and returns their states in order of arrival.
-func (s *merchant) states(n int) []string {
-	s.t.Helper()
+func (m *merchant) states(n int) []string {
+	m.t.Helper()
 	var states []string
-	kit.Eventually(s.t, time.Minute, func() (bool, string) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
+	kit.Eventually(m.t, time.Minute, func() (bool, string) {
+		m.mu.Lock()
+		defer m.mu.Unlock()
 		states = nil
-		for _, form := range s.received {
+		for _, form := range m.received {
 			states = append(states, form.Get("trade_status"))
 		}
 		return len(states) >= n, strings.Join(states, " ")
@@ -90,58 +90,58 @@ func (s *merchant) states(n int) []string {
 }
 
 // sign returns the signed fields of a call.
-func (s *merchant) sign(method string, content map[string]string) url.Values {
-	s.t.Helper()
+func (m *merchant) sign(method string, content map[string]string) url.Values {
+	m.t.Helper()
 	text, err := json.Marshal(content)
 	if err != nil {
-		s.t.Fatal(err)
+		m.t.Fatal(err)
 	}
 	v := url.Values{
-		"app_id": {s.keys.AppID}, "method": {method}, "charset": {"utf-8"}, "sign_type": {"RSA2"}, "version": {"1.0"},
-		"timestamp": {s.now().In(s.zone).Format(timeFormat)}, "biz_content": {string(text)},
-		"notify_url": {s.mailbox.URL}, "return_url": {"http://shop.example/back?a=1"},
+		"app_id": {m.keys.AppID}, "method": {method}, "charset": {"utf-8"}, "sign_type": {"RSA2"}, "version": {"1.0"},
+		"timestamp": {m.now().In(m.zone).Format(timeFormat)}, "biz_content": {string(text)},
+		"notify_url": {m.mailbox.URL}, "return_url": {"http://shop.example/back?a=1"},
 	}
-	if err := rsa2.SignRequest(s.keys.App, v); err != nil {
-		s.t.Fatal(err)
+	if err := rsa2.SignRequest(m.keys.App, v); err != nil {
+		m.t.Fatal(err)
 	}
 	return v
 }
 
 // order returns the content of a new trade that expires in an hour.
-func (s *merchant) order(number string) map[string]string {
+func (m *merchant) order(number string) map[string]string {
 	return map[string]string{
 		"out_trade_no": number, "total_amount": "12.34", "subject": "<Kettle> & more",
-		"time_expire": s.now().Add(time.Hour).In(s.zone).Format(timeFormat),
+		"time_expire": m.now().Add(time.Hour).In(m.zone).Format(timeFormat),
 	}
 }
 
 // open opens the cashier as the buyer and returns its path.
-func (s *merchant) open(number string) string {
-	s.t.Helper()
-	response := s.get("/gateway.do?" + s.sign("alipay.trade.page.pay", s.order(number)).Encode())
+func (m *merchant) open(number string) string {
+	m.t.Helper()
+	response := m.get("/gateway.do?" + m.sign("alipay.trade.page.pay", m.order(number)).Encode())
 	path := response.Header.Get("Location")
 	if response.StatusCode != http.StatusSeeOther || !strings.HasPrefix(path, "/cashier/") {
-		s.t.Fatalf("open: got %d %s, want a redirect to the cashier", response.StatusCode, path)
+		m.t.Fatalf("open: got %d %s, want a redirect to the cashier", response.StatusCode, path)
 	}
 	return path
 }
 
-func (s *merchant) get(path string) *http.Response {
-	s.t.Helper()
-	return s.closeBody(s.client.Get(s.server.URL + path))
+func (m *merchant) get(path string) *http.Response {
+	m.t.Helper()
+	return m.closeBody(m.client.Get(m.server.URL + path))
 }
 
-func (s *merchant) post(path, kind, body string) *http.Response {
-	s.t.Helper()
-	return s.closeBody(s.client.Post(s.server.URL+path, kind, strings.NewReader(body)))
+func (m *merchant) post(path, kind, body string) *http.Response {
+	m.t.Helper()
+	return m.closeBody(m.client.Post(m.server.URL+path, kind, strings.NewReader(body)))
 }
 
 // closeBody closes the body of the response when the test ends.
-func (s *merchant) closeBody(response *http.Response, err error) *http.Response {
-	s.t.Helper()
+func (m *merchant) closeBody(response *http.Response, err error) *http.Response {
+	m.t.Helper()
 	if err != nil {
-		s.t.Fatal(err)
+		m.t.Fatal(err)
 	}
-	s.t.Cleanup(func() { _ = response.Body.Close() })
+	m.t.Cleanup(func() { _ = response.Body.Close() })
 	return response
 }

@@ -29,8 +29,8 @@ type (
 )
 
 // withDryRun returns the URL path of an operation that supports dry runs.
-func (t dryRunFlags) withDryRun(path string) string {
-	if t.DryRun {
+func (d dryRunFlags) withDryRun(path string) string {
+	if d.DryRun {
 		return path + "?dry_run=true"
 	}
 	return path

@@ -125,14 +125,14 @@ type output struct {
 	b  bytes.Buffer
 }
 
-func (p *output) Write(text []byte) (int, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.b.Write(text)
+func (o *output) Write(text []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.Write(text)
 }
 
-func (p *output) String() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.b.String()
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.String()
 }

@@ -65,17 +65,17 @@ func refusals(b *board.Board) string {
 // lines is a text with lines of at most statusWidth columns.
 type lines struct{ strings.Builder }
 
-func (w *lines) add(format string, values ...any) {
-	w.WriteString(clipTo(fmt.Sprintf(format, values...), statusWidth) + "\n")
+func (l *lines) add(format string, values ...any) {
+	l.WriteString(clipTo(fmt.Sprintf(format, values...), statusWidth) + "\n")
 }
 
 // wrap writes a text after its head and wraps it.
-func (w *lines) wrap(head, text string) {
+func (l *lines) wrap(head, text string) {
 	indent := strings.Repeat(" ", utf8.RuneCountInString(head))
 	line := head
 	for i, word := range strings.Fields(text) {
 		if i > 0 && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > statusWidth {
-			w.add("%s", line)
+			l.add("%s", line)
 			line = indent + word
 			continue
 		}
@@ -84,47 +84,47 @@ func (w *lines) wrap(head, text string) {
 		}
 		line += word
 	}
-	w.add("%s", line)
+	l.add("%s", line)
 }
 
-func (w *lines) sales(sales []board.Sale) {
+func (l *lines) sales(sales []board.Sale) {
 	if len(sales) == 0 {
-		w.add("\nno open and no next sale")
+		l.add("\nno open and no next sale")
 		return
 	}
-	w.add("\n%-22s %-8s %8s %7s %7s %8s %8s", "SALE", "", "STOCK", "HELD", "SOLD", "ORDERS/S", "WATCHING")
+	l.add("\n%-22s %-8s %8s %7s %7s %8s %8s", "SALE", "", "STOCK", "HELD", "SOLD", "ORDERS/S", "WATCHING")
 	for _, s := range sales {
 		phase := string(s.Phase)
 		if s.Paused {
 			phase = "paused"
 		}
-		w.add("%s %-8s %8d %7d %7d %8s %8d", cell(s.Name, 22), phase, s.Stock, s.Held, s.Sold, number(s.Rate), s.Watching)
+		l.add("%s %-8s %8d %7d %7d %8s %8d", cell(s.Name, 22), phase, s.Stock, s.Held, s.Sold, number(s.Rate), s.Watching)
 	}
 }
 
-func (w *lines) partitions(all []board.PartitionFigures) {
-	w.add("\n%-10s %10s %10s %12s %10s %10s", "PARTITION", "LAG", "PENDING", "OLDEST", "DEAD", "UNPAID")
+func (l *lines) partitions(all []board.PartitionFigures) {
+	l.add("\n%-10s %10s %10s %12s %10s %10s", "PARTITION", "LAG", "PENDING", "OLDEST", "DEAD", "UNPAID")
 	idle := 0
 	for _, p := range all {
 		if p.Unreachable {
-			w.add("%-10d %10s %10s %12s %10s %10s", p.P, "away", "-", "-", "-", "-")
+			l.add("%-10d %10s %10s %12s %10s %10s", p.P, "away", "-", "-", "-", "-")
 			continue
 		}
 		if len(all) > partitionRows && p.Lag+p.Pending+p.Dead == 0 {
 			idle++
 			continue
 		}
-		w.add("%-10d %10d %10d %12s %10d %10d", p.P, p.Lag, p.Pending, oldest(p.OldestMS), p.Dead, p.Deadlines)
+		l.add("%-10d %10d %10d %12s %10d %10d", p.P, p.Lag, p.Pending, oldest(p.OldestMS), p.Dead, p.Deadlines)
 	}
 	if idle > 0 {
-		w.add("%d more without waiting entries", idle)
+		l.add("%d more without waiting entries", idle)
 	}
 }
 
-func (w *lines) nodes(all []board.NodeFigures) {
-	w.add("\n%-16s %-18s %7s %5s %6s %7s %15s", "NODE", "ROLES", "SOCKETS", "CPU", "HEAP", "UP", "VERSION")
+func (l *lines) nodes(all []board.NodeFigures) {
+	l.add("\n%-16s %-18s %7s %5s %6s %7s %15s", "NODE", "ROLES", "SOCKETS", "CPU", "HEAP", "UP", "VERSION")
 	for _, n := range all {
-		w.add("%s %-18s %7d %5.2f %5dM %7s %15s", cell(n.Name, 16), strings.Join(n.Roles, ","), n.Sockets, n.CPU,
+		l.add("%s %-18s %7d %5.2f %5dM %7s %15s", cell(n.Name, 16), strings.Join(n.Roles, ","), n.Sockets, n.CPU,
 			n.Heap>>20, durationText(time.Duration(n.UpS)*time.Second), clipTo(n.Version, 15))
 	}
 }

@@ -115,10 +115,10 @@ func Run(ctx context.Context, attacker Attacker, o Options) (Result, error) {
 }
 
 // awaitSales waits until the server has loaded the sales: its catalogue is up to a second old.
-func (b *contest) awaitSales() error {
-	conn := b.honest[0].conn
+func (c *contest) awaitSales() error {
+	conn := c.honest[0].conn
 	err := conn.RetryOnCodes(func() error {
-		_, err := conn.Watch(0, b.Sale.ID, b.Other.ID)
+		_, err := conn.Watch(0, c.Sale.ID, c.Other.ID)
 		return err
 	}, shop.NotFound, shop.Busy, shop.RateLimited)
 	if err != nil {
@@ -128,7 +128,7 @@ func (b *contest) awaitSales() error {
 }
 
 // connectAll connects the shoppers, at most 32 at a time.
-func (b *contest) connectAll(ctx context.Context, all []*shopper) error {
+func (c *contest) connectAll(ctx context.Context, all []*shopper) error {
 	errs := make([]error, len(all))
 	var connecting sync.WaitGroup
 	limit := make(chan struct{}, 32)
@@ -144,49 +144,49 @@ func (b *contest) connectAll(ctx context.Context, all []*shopper) error {
 }
 
 // closeAll closes all connections.
-func (b *contest) closeAll() {
-	for _, s := range slices.Concat(b.honest, b.bots) {
+func (c *contest) closeAll() {
+	for _, s := range slices.Concat(c.honest, c.bots) {
 		if s.conn != nil {
 			s.conn.Close()
 		}
 	}
 }
 
-func (b *contest) outcome() Result {
-	r := b.result
-	r.AttackerOrders = len(b.attackerOrders)
+func (c *contest) outcome() Result {
+	r := c.result
+	r.AttackerOrders = len(c.attackerOrders)
 	if all := r.AttackerOrders + r.Honest; all > 0 {
 		r.Share = float64(r.AttackerOrders) / float64(all)
 	}
-	if all := b.work[0] + b.work[1]; all > 0 {
-		r.Work = b.work[1] / all
+	if all := c.work[0] + c.work[1]; all > 0 {
+		r.Work = c.work[1] / all
 	}
 	return r
 }
 
 // countReply counts the response to a buy of the attacker.
-func (b *contest) countReply(r order.Receipt, err error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.result.Sent++; b.result.Sent == b.Requests {
-		close(b.requestsSent)
+func (c *contest) countReply(r order.Receipt, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.result.Sent++; c.result.Sent == c.Requests {
+		close(c.requestsSent)
 	}
 	switch code := wsclient.CodeOf(err); {
 	case err == nil:
-		b.attackerOrders[r.Order] = true
+		c.attackerOrders[r.Order] = true
 	case code != "":
-		b.result.Refused[code]++
+		c.result.Refused[code]++
 	default:
-		b.result.Refused["no_answer"]++
+		c.result.Refused["no_answer"]++
 	}
 }
 
 // fail records a failure, unless the end of the competition caused it.
-func (b *contest) fail(err error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.ctx.Err() == nil && len(b.result.Failures) < 5 {
-		b.result.Failures = append(b.result.Failures, err)
+func (c *contest) fail(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ctx.Err() == nil && len(c.result.Failures) < 5 {
+		c.result.Failures = append(c.result.Failures, err)
 	}
 }
 

@@ -30,31 +30,31 @@ const (
 )
 
 // connectBots connects n bots from the given number of addresses. It returns the bots that the server accepts in time.
-func (b *contest) connectBots(n, addresses int) (accepted []*shopper) {
+func (c *contest) connectBots(n, addresses int) (accepted []*shopper) {
 	bots := make([]*shopper, n)
 	for i := range bots {
-		bots[i] = b.newShopper(botAddress(i % addresses))
+		bots[i] = c.newShopper(botAddress(i % addresses))
 		bots[i].bot = true
 	}
-	b.bots = append(b.bots, bots...)
-	ctx, cancel := context.WithDeadline(b.ctx, b.opensAt.Add(-connectMargin))
+	c.bots = append(c.bots, bots...)
+	ctx, cancel := context.WithDeadline(c.ctx, c.opensAt.Add(-connectMargin))
 	defer cancel()
-	if err := b.connectAll(ctx, bots); err != nil && ctx.Err() == nil {
-		b.fail(fmt.Errorf("connect %d bots: %w", n, err))
+	if err := c.connectAll(ctx, bots); err != nil && ctx.Err() == nil {
+		c.fail(fmt.Errorf("connect %d bots: %w", n, err))
 	}
 	for _, s := range bots {
 		if s.conn != nil && s.conn.Err() == nil {
 			accepted = append(accepted, s)
 		}
 	}
-	b.result.Blocked += n - len(accepted)
+	c.result.Blocked += n - len(accepted)
 	return accepted
 }
 
 // runScripts runs the script on one goroutine per bot.
-func (b *contest) runScripts(bots []*shopper, script func(s *shopper, i int)) {
+func (c *contest) runScripts(bots []*shopper, script func(s *shopper, i int)) {
 	for i, s := range bots {
-		b.running.Go(func() { script(s, i) })
+		c.running.Go(func() { script(s, i) })
 	}
 }
 
@@ -189,8 +189,8 @@ func OneAddress(b *contest) { b.runFarm(1) }
 // FiftyAddresses is OneAddress with fifty addresses.
 func FiftyAddresses(b *contest) { b.runFarm(addresses) }
 
-func (b *contest) runFarm(addresses int) {
-	b.runScripts(b.connectBots(b.Accounts, addresses), func(s *shopper, _ int) { _ = s.buyUntilFinal(s.pass(), "farm-press") })
+func (c *contest) runFarm(addresses int) {
+	c.runScripts(c.connectBots(c.Accounts, addresses), func(s *shopper, _ int) { _ = s.buyUntilFinal(s.pass(), "farm-press") })
 }
 
 // Solver is FiftyAddresses with all proofs of work computed on one core, one after the other.

@@ -24,8 +24,8 @@ type shopper struct {
 	conn  *wsclient.Conn
 }
 
-func (b *contest) newShopper(from net.Addr) *shopper {
-	return &shopper{b: b, from: from, token: b.Token()}
+func (c *contest) newShopper(from net.Addr) *shopper {
+	return &shopper{b: c, from: from, token: c.Token()}
 }
 
 // connect opens the socket and logs in. It retries until ctx ends.

@@ -305,14 +305,14 @@ func median[T float64 | time.Duration](all []T) T {
 
 // measureShoppers runs the shoppers while the abuser sends. It returns the p99 of their ops and the number of the
 // abuser's requests.
-func (w route) measureShoppers(
+func (r route) measureShoppers(
 	client abuseClient, a abuse, email string, rate int,
 ) (p99 map[string]time.Duration, requests int64) {
 	t := client.testShop.t
 	t.Helper()
 	people := make([]*wsclient.Conn, shoppers)
 	for i := range people {
-		people[i] = w.newVisitor(t, fmt.Sprintf("127.8.0.%d", i+1)).openWithHello(t, token(t, kit.NewID()))
+		people[i] = r.newVisitor(t, fmt.Sprintf("127.8.0.%d", i+1)).openWithHello(t, token(t, kit.NewID()))
 		defer people[i].Close()
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), abuseFor)
@@ -322,7 +322,7 @@ func (w route) measureShoppers(
 	began, pause := time.Now(), time.Second/time.Duration(max(1, rate))
 	for i := range abuseClients {
 		c := client
-		c.visitor, c.ctx, c.number = (&flood{route: w, from: abuser}).visitor(), ctx, i
+		c.visitor, c.ctx, c.number = (&flood{route: r, from: abuser}).visitor(), ctx, i
 		c.visitor.t = t
 		send := a.open(&c)
 		all.Go(func() {
@@ -343,7 +343,7 @@ func (w route) measureShoppers(
 	}
 	all.Go(func() { // slower than the rate of password hashes, each from a new address
 		for i := 0; ctx.Err() == nil; i++ {
-			v := w.newVisitor(t, fmt.Sprintf("127.8.1.%d", i+1))
+			v := r.newVisitor(t, fmt.Sprintf("127.8.1.%d", i+1))
 			took.measure("login", func() error { return client.testShop.login(v, email) })
 			_ = sleep(ctx, 400)
 		}
@@ -395,35 +395,35 @@ type durations struct {
 	all map[string][]time.Duration
 }
 
-func (t *durations) measure(op string, call func() error) {
+func (d *durations) measure(op string, call func() error) {
 	began := time.Now()
 	err := call()
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	if err != nil {
-		t.t.Errorf("%s of a shopper: %v", op, err)
+		d.t.Errorf("%s of a shopper: %v", op, err)
 	}
-	t.all[op] = append(t.all[op], time.Since(began))
+	d.all[op] = append(d.all[op], time.Since(began))
 }
 
-func (t *durations) shop(ctx context.Context, conn *wsclient.Conn, sale shop.ID) {
+func (d *durations) shop(ctx context.Context, conn *wsclient.Conn, sale shop.ID) {
 	for ctx.Err() == nil {
-		t.measure("watch", func() error {
+		d.measure("watch", func() error {
 			return conn.RetryOnCodes(func() error { return errOf(conn.Watch(0)) }, shop.Busy)
 		})
 		_ = sleep(ctx, 80) // a socket has an op limit
-		t.measure("buy", func() error { return errOf(conn.BuyUntilKnown(sale, 1, "shopper-"+kit.NewID().String())) })
+		d.measure("buy", func() error { return errOf(conn.BuyUntilKnown(sale, 1, "shopper-"+kit.NewID().String())) })
 		_ = sleep(ctx, 80)
-		t.measure("orders", func() error {
+		d.measure("orders", func() error {
 			return conn.RetryOnCodes(func() error { return errOf(conn.Orders(0)) }, shop.Busy)
 		})
 		_ = sleep(ctx, 80)
 	}
 }
 
-func (t *durations) p99() map[string]time.Duration {
+func (d *durations) p99() map[string]time.Duration {
 	result := make(map[string]time.Duration)
-	for op, all := range t.all {
+	for op, all := range d.all {
 		slices.Sort(all)
 		result[op] = all[len(all)*99/100]
 	}

@@ -96,14 +96,14 @@ func newRecorder(t *testing.T, addr string) *recorder {
 
 // returned reports whether a response had the shown form: the same fields with the same types, and the same values of
 // codes and states.
-func (w *recorder) returned(shown string) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+func (r *recorder) returned(shown string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	var want any
 	if json.Unmarshal([]byte(shown), &want) != nil {
 		return false
 	}
-	return slices.ContainsFunc(w.responses, func(response string) bool {
+	return slices.ContainsFunc(r.responses, func(response string) bool {
 		var got any
 		return json.Unmarshal([]byte(response), &got) == nil && sameForm("", want, got)
 	})

@@ -27,11 +27,11 @@ type route struct {
 	tls  *tls.Config // nil: without TLS
 }
 
-func (w route) page() string {
-	if w.tls == nil {
-		return "http://" + w.addr
+func (r route) page() string {
+	if r.tls == nil {
+		return "http://" + r.addr
 	}
-	return "https://" + w.addr
+	return "https://" + r.addr
 }
 
 // visitor is a browser at a loopback address.
@@ -43,11 +43,11 @@ type visitor struct {
 }
 
 // newVisitor returns a visitor that opens a new connection for each request, like a page that is closed quickly.
-func (w route) newVisitor(t testing.TB, from string) *visitor {
+func (r route) newVisitor(t testing.TB, from string) *visitor {
 	base := &http.Transport{
-		DisableKeepAlives: true, TLSClientConfig: w.tls.Clone(), DialContext: dialFrom(from).DialContext,
+		DisableKeepAlives: true, TLSClientConfig: r.tls.Clone(), DialContext: dialFrom(from).DialContext,
 	}
-	return &visitor{route: w, t: t, from: from, client: &http.Client{
+	return &visitor{route: r, t: t, from: from, client: &http.Client{
 		Timeout: 60 * time.Second, Transport: &contract.Transport{T: t, Base: base},
 	}}
 }
@@ -235,7 +235,7 @@ func (v *visitor) shop(ctx context.Context, sale shop.ID, key string) error {
 
 // crowd sends the given number of people from one address at the same instant. It checks that each has bought within
 // the given time.
-func (w route) crowd(t *testing.T, people int, from string, sale shop.ID, within time.Duration) {
+func (r route) crowd(t *testing.T, people int, from string, sale shop.ID, within time.Duration) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), within)
 	defer cancel()
@@ -243,7 +243,7 @@ func (w route) crowd(t *testing.T, people int, from string, sale shop.ID, within
 	errs := make([]error, people)
 	var all sync.WaitGroup
 	for i := range people {
-		all.Go(func() { errs[i] = w.newVisitor(t, from).shop(ctx, sale, fmt.Sprintf("%s-%d-%d", from, people, i)) })
+		all.Go(func() { errs[i] = r.newVisitor(t, from).shop(ctx, sale, fmt.Sprintf("%s-%d-%d", from, people, i)) })
 	}
 	all.Wait()
 	failed := 0

@@ -27,26 +27,26 @@ type Redis struct {
 	Late      int       // number of calls of Finish that still return ErrTooLate
 }
 
-func (l *Redis) Now(context.Context) (shop.Millis, error) { return l.At, nil }
+func (re *Redis) Now(context.Context) (shop.Millis, error) { return re.At, nil }
 
-func (l *Redis) Schedule(_ context.Context, _ int, d []shop.Deadline) error {
-	l.Add("deadline %d", len(d))
+func (re *Redis) Schedule(_ context.Context, _ int, d []shop.Deadline) error {
+	re.Add("deadline %d", len(d))
 	return nil
 }
 
-func (l *Redis) Finish(_ context.Context, _ int, _ shop.Millis, rows []*shop.Order, entries []*shop.Entry) error {
-	if l.Late > 0 {
-		l.Late--
+func (re *Redis) Finish(_ context.Context, _ int, _ shop.Millis, rows []*shop.Order, entries []*shop.Entry) error {
+	if re.Late > 0 {
+		re.Late--
 		return shop.ErrTooLate
 	}
-	l.Add("finish %d of %d", len(rows), len(entries))
-	l.Published.Published = append(l.Published.Published, rows...)
+	re.Add("finish %d of %d", len(rows), len(entries))
+	re.Published.Published = append(re.Published.Published, rows...)
 	return nil
 }
 
-func (l *Redis) Return(_ context.Context, r []shop.Return) ([]bool, error) {
-	l.Add("return %d", len(r))
-	l.Returned = append(l.Returned, r...)
+func (re *Redis) Return(_ context.Context, r []shop.Return) ([]bool, error) {
+	re.Add("return %d", len(r))
+	re.Returned = append(re.Returned, r...)
 	return make([]bool, len(r)), nil
 }
 
@@ -57,27 +57,27 @@ type Notifier struct {
 	Late      int // number of calls that still return ErrTooLate
 }
 
-func (f *Notifier) Publish(_ context.Context, _ int, _ shop.Millis, rows []*shop.Order) error {
-	if f.Late > 0 {
-		f.Late--
+func (n *Notifier) Publish(_ context.Context, _ int, _ shop.Millis, rows []*shop.Order) error {
+	if n.Late > 0 {
+		n.Late--
 		return shop.ErrTooLate
 	}
-	f.Add("publish %d", len(rows))
-	f.Published = append(f.Published, rows...)
+	n.Add("publish %d", len(rows))
+	n.Published = append(n.Published, rows...)
 	return nil
 }
 
-func (l *Redis) Sell(_ context.Context, s []shop.SoldHold) ([]bool, error) {
-	l.Add("sell %d", len(s))
+func (re *Redis) Sell(_ context.Context, s []shop.SoldHold) ([]bool, error) {
+	re.Add("sell %d", len(s))
 	return make([]bool, len(s)), nil
 }
 
-func (l *Redis) Waiting(context.Context, shop.ID) ([]shop.Reservation, error) {
+func (re *Redis) Waiting(context.Context, shop.ID) ([]shop.Reservation, error) {
 	return []shop.Reservation{{Order: 77}}, nil
 }
 
-func (l *Redis) Withdraw(_ context.Context, sold []shop.SoldHold) ([]bool, error) {
-	l.Add("withdraw %d", len(sold))
+func (re *Redis) Withdraw(_ context.Context, sold []shop.SoldHold) ([]bool, error) {
+	re.Add("withdraw %d", len(sold))
 	return make([]bool, len(sold)), nil
 }
 

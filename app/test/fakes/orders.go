@@ -15,28 +15,28 @@ type DueStore struct {
 	Err  error // Expire and Cancel return it instead of committing
 }
 
-func (b *DueStore) Expire(context.Context, []shop.ID, shop.Millis) ([]shop.Order, error) {
-	if b.Err != nil {
-		return nil, b.Err
+func (d *DueStore) Expire(context.Context, []shop.ID, shop.Millis) ([]shop.Order, error) {
+	if d.Err != nil {
+		return nil, d.Err
 	}
-	b.Add("commit %d", len(b.Rows))
-	for i := range b.Rows {
-		b.Rows[i].Touched = b.Rows[i].PublishedRev < b.Rows[i].Rev
+	d.Add("commit %d", len(d.Rows))
+	for i := range d.Rows {
+		d.Rows[i].Touched = d.Rows[i].PublishedRev < d.Rows[i].Rev
 	}
-	return b.Rows, nil
+	return d.Rows, nil
 }
 
-func (b *DueStore) Cancel(context.Context, shop.ID, shop.ID, shop.Millis) (shop.Order, error) {
-	if b.Err != nil {
-		return shop.Order{}, b.Err
+func (d *DueStore) Cancel(context.Context, shop.ID, shop.ID, shop.Millis) (shop.Order, error) {
+	if d.Err != nil {
+		return shop.Order{}, d.Err
 	}
-	b.Add("commit 1")
-	b.Rows[0].Touched = true
-	return b.Rows[0], nil
+	d.Add("commit 1")
+	d.Rows[0].Touched = true
+	return d.Rows[0], nil
 }
 
-func (b *DueStore) Order(_ context.Context, id shop.ID) (shop.Order, error) {
-	for _, o := range b.Rows {
+func (d *DueStore) Order(_ context.Context, id shop.ID) (shop.Order, error) {
+	for _, o := range d.Rows {
 		if o.ID == id {
 			return o, nil
 		}
@@ -44,7 +44,7 @@ func (b *DueStore) Order(_ context.Context, id shop.ID) (shop.Order, error) {
 	return shop.Order{}, shop.ErrNoRow
 }
 
-func (b *DueStore) OrdersByID(context.Context, []shop.ID) ([]shop.Order, error) { return b.Rows, nil }
+func (d *DueStore) OrdersByID(context.Context, []shop.ID) ([]shop.Order, error) { return d.Rows, nil }
 
 // OneOrder is an in-memory store of one order. It fails once, at the step that FailStep names.
 type OneOrder struct {
@@ -55,20 +55,20 @@ type OneOrder struct {
 }
 
 // FailAt returns an error if FailStep names the step, and clears FailStep.
-func (b *OneOrder) FailAt(step string) error {
-	if b.FailStep != step {
+func (o *OneOrder) FailAt(step string) error {
+	if o.FailStep != step {
 		return nil
 	}
-	b.FailStep = ""
+	o.FailStep = ""
 	return fmt.Errorf("%s: %w", step, shop.ErrTransient)
 }
 
-func (b *OneOrder) Order(context.Context, shop.ID) (shop.Order, error) {
-	return b.Row, b.FailAt("read")
+func (o *OneOrder) Order(context.Context, shop.ID) (shop.Order, error) {
+	return o.Row, o.FailAt("read")
 }
 
-func (b *OneOrder) MarkPublished(context.Context, []*shop.Order) error { return nil }
+func (o *OneOrder) MarkPublished(context.Context, []*shop.Order) error { return nil }
 
-func (b *OneOrder) OrdersByID(context.Context, []shop.ID) ([]shop.Order, error) {
-	return []shop.Order{b.Row}, nil
+func (o *OneOrder) OrdersByID(context.Context, []shop.ID) ([]shop.Order, error) {
+	return []shop.Order{o.Row}, nil
 }

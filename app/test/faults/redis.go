@@ -60,13 +60,13 @@ func Args(ctx context.Context) []any {
 }
 
 // DialHook implements redis.Hook. It does not change connections.
-func (h commands) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (c commands) DialHook(next redis.DialHook) redis.DialHook { return next }
 
 // ProcessHook implements redis.Hook.
-func (h commands) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+func (c commands) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		withArgs := context.WithValue(ctx, commandKey{}, cmd.Args())
-		err := h.f(withArgs, callName(cmd), func() error { return next(ctx, cmd) })
+		err := c.f(withArgs, callName(cmd), func() error { return next(ctx, cmd) })
 		if err != nil {
 			cmd.SetErr(err)
 		}
@@ -75,7 +75,7 @@ func (h commands) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 }
 
 // ProcessPipelineHook implements redis.Hook. A pipeline makes one call per distinct command or script.
-func (h commands) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+func (c commands) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
 		var pipelineErr error // error of the pipeline, whose commands already have their errors
 		call := func() error {
@@ -87,7 +87,7 @@ func (h commands) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proc
 			if name := callName(cmd); !known[name] {
 				known[name] = true
 				inner := call
-				call = func() error { return h.f(ctx, name, inner) }
+				call = func() error { return c.f(ctx, name, inner) }
 			}
 		}
 		err := call()

@@ -165,10 +165,10 @@ func continues(reply string) bool {
 }
 
 // sendReply sends the default reply for a step, or the test's reply, and returns the sent reply.
-func (c *smtpSession) sendReply(step, arg, defaultReply string) string {
-	c.server.mu.Lock()
-	reply := c.server.reply
-	c.server.mu.Unlock()
+func (ss *smtpSession) sendReply(step, arg, defaultReply string) string {
+	ss.server.mu.Lock()
+	reply := ss.server.reply
+	ss.server.mu.Unlock()
 	if reply != nil {
 		if a := reply(step, arg); a != "" {
 			defaultReply = a
@@ -178,21 +178,21 @@ func (c *smtpSession) sendReply(step, arg, defaultReply string) string {
 	case SMTPHangUp:
 		return defaultReply
 	case SMTPSilent:
-		<-c.server.stopped
+		<-ss.server.stopped
 		return defaultReply
 	}
-	if _, err := fmt.Fprintf(c.conn, "%s\r\n", defaultReply); err != nil {
+	if _, err := fmt.Fprintf(ss.conn, "%s\r\n", defaultReply); err != nil {
 		return SMTPHangUp
 	}
 	return defaultReply
 }
 
 // execute executes one command and returns the reply.
-func (c *smtpSession) execute(verb, arg string) string {
-	s := c.server
+func (ss *smtpSession) execute(verb, arg string) string {
+	s := ss.server
 	switch verb {
 	case "EHLO":
-		_, encrypted := c.conn.(*tls.Conn)
+		_, encrypted := ss.conn.(*tls.Conn)
 		features := "250-kit\r\n"
 		if s.TLS != nil && !encrypted {
 			features += "250-STARTTLS\r\n"
@@ -200,42 +200,42 @@ func (c *smtpSession) execute(verb, arg string) string {
 		if s.User != "" {
 			features += "250-AUTH PLAIN\r\n"
 		}
-		return c.sendReply(verb, arg, features+"250 8BITMIME")
+		return ss.sendReply(verb, arg, features+"250 8BITMIME")
 	case "STARTTLS":
-		reply := c.sendReply(verb, arg, "220 continue")
-		c.conn = tls.Server(c.conn, s.TLS)
-		c.reader = bufio.NewReader(c.conn)
+		reply := ss.sendReply(verb, arg, "220 continue")
+		ss.conn = tls.Server(ss.conn, s.TLS)
+		ss.reader = bufio.NewReader(ss.conn)
 		return reply
 	case "AUTH":
 		credentials, _ := base64.StdEncoding.DecodeString(strings.TrimPrefix(arg, "PLAIN "))
-		if c.authenticated = string(credentials) == "\x00"+s.User+"\x00"+s.Password; !c.authenticated {
-			return c.sendReply(verb, arg, "535 5.7.8 unknown user")
+		if ss.authenticated = string(credentials) == "\x00"+s.User+"\x00"+s.Password; !ss.authenticated {
+			return ss.sendReply(verb, arg, "535 5.7.8 unknown user")
 		}
-		return c.sendReply(verb, arg, "235 welcome")
+		return ss.sendReply(verb, arg, "235 welcome")
 	case SMTPMailFrom:
-		c.mail = ReceivedMail{From: arg}
-		if !c.authenticated {
-			return c.sendReply(verb, arg, "530 5.7.0 log in first")
+		ss.mail = ReceivedMail{From: arg}
+		if !ss.authenticated {
+			return ss.sendReply(verb, arg, "530 5.7.0 log in first")
 		}
 	case SMTPRcptTo:
-		c.mail.To = arg
+		ss.mail.To = arg
 	case SMTPData:
-		reply := c.sendReply(verb, arg, "354 continue")
+		reply := ss.sendReply(verb, arg, "354 continue")
 		if strings.HasPrefix(reply, "354") {
-			return c.receiveEmail()
+			return ss.receiveEmail()
 		}
 		return reply
 	case SMTPQuit:
-		return c.sendReply(verb, arg, "221 bye")
+		return ss.sendReply(verb, arg, "221 bye")
 	}
-	return c.sendReply(verb, arg, "250 ok")
+	return ss.sendReply(verb, arg, "250 ok")
 }
 
 // receiveEmail reads an e-mail. It stores the e-mail if the reply is 250 or SMTPHangUp.
-func (c *smtpSession) receiveEmail() string {
+func (ss *smtpSession) receiveEmail() string {
 	var text strings.Builder
 	for {
-		line, err := c.reader.ReadString('\n')
+		line, err := ss.reader.ReadString('\n')
 		if err != nil {
 			return SMTPHangUp
 		}
@@ -244,12 +244,12 @@ func (c *smtpSession) receiveEmail() string {
 		}
 		text.WriteString(strings.TrimPrefix(line, "."))
 	}
-	c.mail.Text = text.String()
-	reply := c.sendReply(SMTPBody, c.mail.Text, "250 taken")
+	ss.mail.Text = text.String()
+	reply := ss.sendReply(SMTPBody, ss.mail.Text, "250 taken")
 	if reply == SMTPHangUp || strings.HasPrefix(reply, "250") {
-		c.server.mu.Lock()
-		defer c.server.mu.Unlock()
-		c.server.mails = append(c.server.mails, c.mail)
+		ss.server.mu.Lock()
+		defer ss.server.mu.Unlock()
+		ss.server.mails = append(ss.server.mails, ss.mail)
 	}
 	return reply
 }

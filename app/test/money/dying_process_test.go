@@ -20,34 +20,34 @@ type dyingProcess struct {
 	died      bool
 }
 
-func (m *dyingProcess) dead() bool {
-	if m == nil {
+func (d *dyingProcess) dead() bool {
+	if d == nil {
 		return false
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.died
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.died
 }
 
 // countCall counts a completed call and reports whether the process is still alive.
-func (m *dyingProcess) countCall() bool {
-	if m == nil {
+func (d *dyingProcess) countCall() bool {
+	if d == nil {
 		return true
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.callsLeft--
-	m.died = m.died || m.callsLeft == 0
-	return !m.died
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.callsLeft--
+	d.died = d.died || d.callsLeft == 0
+	return !d.died
 }
 
 // fault wraps each call of this process.
-func (m *dyingProcess) fault(_ context.Context, _ string, call func() error) error {
-	if m.dead() {
+func (d *dyingProcess) fault(_ context.Context, _ string, call func() error) error {
+	if d.dead() {
 		return errDied
 	}
 	err := call()
-	if !m.countCall() {
+	if !d.countCall() {
 		return errDied
 	}
 	return err

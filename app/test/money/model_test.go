@@ -32,132 +32,132 @@ type randomSale struct {
 }
 
 // drawOrder draws an order. If no order exists, it skips the step.
-func (l *randomSale) drawOrder(rt *rapid.T) shop.Order {
-	if len(l.orders) == 0 {
+func (r *randomSale) drawOrder(rt *rapid.T) shop.Order {
+	if len(r.orders) == 0 {
 		rt.Skip("no order exists")
 	}
-	return rapid.SampledFrom(l.orders).Draw(rt, "order")
+	return rapid.SampledFrom(r.orders).Draw(rt, "order")
 }
 
-func (l *randomSale) ids() []shop.ID {
-	ids := make([]shop.ID, len(l.orders))
-	for i, o := range l.orders {
+func (r *randomSale) ids() []shop.ID {
+	ids := make([]shop.ID, len(r.orders))
+	for i, o := range r.orders {
 		ids[i] = o.ID
 	}
 	return ids
 }
 
 // steps are the possible next steps. A step must not fail the test, because faults and deaths can make each one fail.
-func (l *randomSale) steps(users []shop.ID) map[string]func(*rapid.T) {
-	w := l.w
+func (r *randomSale) steps(users []shop.ID) map[string]func(*rapid.T) {
+	w := r.w
 	return map[string]func(*rapid.T){
 		"buy": func(rt *rapid.T) {
 			user := rapid.SampledFrom(users).Draw(rt, "user")
-			if o, ok := w.buy(l.sale, user, rapid.IntRange(1, 2).Draw(rt, "qty")); ok {
-				l.orders = append(l.orders, o)
+			if o, ok := w.buy(r.sale, user, rapid.IntRange(1, 2).Draw(rt, "qty")); ok {
+				r.orders = append(r.orders, o)
 			}
 		},
-		"open payment": func(rt *rapid.T) { _ = l.n.openPayment(l.drawOrder(rt)) },
-		"pay":          func(rt *rapid.T) { _ = w.sim.Pay(l.drawOrder(rt).ID.String()) },
+		"open payment": func(rt *rapid.T) { _ = r.n.openPayment(r.drawOrder(rt)) },
+		"pay":          func(rt *rapid.T) { _ = w.sim.Pay(r.drawOrder(rt).ID.String()) },
 		"abandon the payment": func(rt *rapid.T) {
-			_ = w.sim.Cancel(l.drawOrder(rt).ID.String())
+			_ = w.sim.Cancel(r.drawOrder(rt).ID.String())
 		},
 		"query": func(rt *rapid.T) {
-			if t, err := l.n.gateway.Query(l.n.ctx, l.drawOrder(rt).ID); err == nil {
-				l.trades = append(l.trades, t)
+			if t, err := r.n.gateway.Query(r.n.ctx, r.drawOrder(rt).ID); err == nil {
+				r.trades = append(r.trades, t)
 			}
 		},
 		"settle": func(rt *rapid.T) { // now or later, repeated, in any order
-			if len(l.trades) == 0 {
+			if len(r.trades) == 0 {
 				rt.Skip("the gateway has returned no trade")
 			}
-			_ = l.n.payments.Settle(l.n.ctx, rapid.SampledFrom(l.trades).Draw(rt, "query"))
+			_ = r.n.payments.Settle(r.n.ctx, rapid.SampledFrom(r.trades).Draw(rt, "query"))
 		},
 		"deadline": func(rt *rapid.T) {
-			o := l.drawOrder(rt)
+			o := r.drawOrder(rt)
 			w.passDeadline(o.ID)
-			_ = l.n.sweep(o.ID)
+			_ = r.n.sweep(o.ID)
 		},
 		"cancel": func(rt *rapid.T) {
-			o := l.drawOrder(rt)
-			_, _ = l.n.expirer.Cancel(l.n.ctx, o.User, o.ID)
+			o := r.drawOrder(rt)
+			_, _ = r.n.expirer.Cancel(r.n.ctx, o.User, o.ID)
 		},
 		"refund": func(rt *rapid.T) {
-			o := l.drawOrder(rt)
-			_, _ = l.n.refundRequests.RequestRefund(l.n.ctx, o.User, o.ID, "no reason")
+			o := r.drawOrder(rt)
+			_, _ = r.n.refundRequests.RequestRefund(r.n.ctx, o.User, o.ID, "no reason")
 		},
-		"duties": func(*rapid.T) { l.n.runJobs() },
+		"duties": func(*rapid.T) { r.n.runJobs() },
 		"fault": func(rt *rapid.T) {
 			_, err := w.sim.Inject(sim.Fault{
 				Kind: rapid.SampledFrom(faultKinds).Draw(rt, "kind"), Method: rapid.SampledFrom(methods).Draw(rt,
 					"method"),
-				Order: l.drawOrder(rt).ID.String(), Times: 1,
+				Order: r.drawOrder(rt).ID.String(), Times: 1,
 			})
 			if err != nil {
 				rt.Fatal(err)
 			}
 		},
 		"die soon": func(rt *rapid.T) { // this process dies soon
-			l.n = w.node(&dyingProcess{callsLeft: rapid.IntRange(1, 12).Draw(rt, "calls")})
+			r.n = w.node(&dyingProcess{callsLeft: rapid.IntRange(1, 12).Draw(rt, "calls")})
 		},
-		"another process": func(*rapid.T) { l.n = w.node(nil) },
-		"rebuild":         l.rebuild,
-		"replay":          l.replay,
+		"another process": func(*rapid.T) { r.n = w.node(nil) },
+		"rebuild":         r.rebuild,
+		"replay":          r.replay,
 	}
 }
 
 // rebuild makes Redis lose the partition or all data and recovers it. Orders change at the moments of the recovery. The
 // process may die during it.
-func (l *randomSale) rebuild(rt *rapid.T) {
-	w := l.w
+func (r *randomSale) rebuild(rt *rapid.T) {
+	w := r.w
 	if rapid.Bool().Draw(rt, "empty") {
 		w.must(w.client.FlushDB(w.ctx).Err())
 	} else {
 		w.forceRebuild()
 	}
-	_ = l.n.recoverPartition(func(_ string, of shop.ID) {
-		if of != 0 && of != l.sale.ID || len(l.orders) == 0 {
+	_ = r.n.recoverPartition(func(_ string, of shop.ID) {
+		if of != 0 && of != r.sale.ID || len(r.orders) == 0 {
 			return
 		}
 		for range rapid.IntRange(0, 2).Draw(rt, "changes") {
-			l.change(rt)
+			r.change(rt)
 		}
 	})
-	if problem := w.counterMismatch(l.sale); problem != "" && !l.n.dead() {
+	if problem := w.counterMismatch(r.sale); problem != "" && !r.n.dead() {
 		rt.Logf("%s", problem)
 		rt.Fatal("I3: after a recovery the counters are not the sums of the holds")
 	}
 }
 
 // change applies a random change to an order.
-func (l *randomSale) change(rt *rapid.T) {
-	w, o := l.w, l.drawOrder(rt)
+func (r *randomSale) change(rt *rapid.T) {
+	w, o := r.w, r.drawOrder(rt)
 	switch rapid.SampledFrom([]string{"cancel", "deadline", "settle", "refund", "run refunds", "replay"}).Draw(rt,
 		"change") {
 	case "cancel":
-		_, _ = l.n.expirer.Cancel(l.n.ctx, o.User, o.ID)
+		_, _ = r.n.expirer.Cancel(r.n.ctx, o.User, o.ID)
 	case "deadline":
 		w.passDeadline(o.ID)
-		_ = l.n.sweep(o.ID)
+		_ = r.n.sweep(o.ID)
 	case "settle":
-		_ = l.n.settleNow(o)
+		_ = r.n.settleNow(o)
 	case "refund":
-		_, _ = l.n.refundRequests.RequestRefund(l.n.ctx, o.User, o.ID, "no reason")
+		_, _ = r.n.refundRequests.RequestRefund(r.n.ctx, o.User, o.ID, "no reason")
 	case "run refunds":
-		_ = l.n.refunder.RunOnce(l.n.ctx)
+		_ = r.n.refunder.RunOnce(r.n.ctx)
 	case "replay":
-		_ = l.n.replay(l.w.deadLetterOf(o))
+		_ = r.n.replay(r.w.deadLetterOf(o))
 	}
 }
 
 // replay replays the dead letter of an order. Most orders are not refused: their replay has no effect.
-func (l *randomSale) replay(rt *rapid.T) {
-	o := l.drawOrder(rt)
-	if row := l.w.read(o.ID); row.State == shop.Pending && row.TradeOpened == 0 &&
+func (r *randomSale) replay(rt *rapid.T) {
+	o := r.drawOrder(rt)
+	if row := r.w.read(o.ID); row.State == shop.Pending && row.TradeOpened == 0 &&
 		rapid.Bool().Draw(rt, "refuse first") {
-		l.w.refuse(row)
+		r.w.refuse(row)
 	}
-	_ = l.n.replay(l.w.deadLetterOf(o))
+	_ = r.n.replay(r.w.deadLetterOf(o))
 }
 
 // P8, P1: after any sequence of steps, faults and deaths, every fen that the gateway holds belongs to exactly one paid

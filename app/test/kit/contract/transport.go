@@ -38,7 +38,7 @@ func Client(t testing.TB, timeout time.Duration) *http.Client {
 var plainTransport = &http.Transport{DisableKeepAlives: true}
 
 // RoundTrip implements http.RoundTripper. It reads the whole response body.
-func (c *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
+func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	var sent []byte
 	if req.Body != nil {
 		var err error
@@ -49,7 +49,7 @@ func (c *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		req = req.Clone(req.Context())
 		req.Body = io.NopCloser(bytes.NewReader(sent))
 	}
-	base := c.Base
+	base := t.Base
 	if base == nil {
 		base = plainTransport
 	}
@@ -63,8 +63,8 @@ func (c *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := Check(Exchange{req, sent, res, got, c.AnyCode}); err != nil {
-		c.T.Errorf("%s %s got %d %.300s\nwhich does not match openapi.yaml: %v",
+	if err := Check(Exchange{req, sent, res, got, t.AnyCode}); err != nil {
+		t.T.Errorf("%s %s got %d %.300s\nwhich does not match openapi.yaml: %v",
 			req.Method, req.URL.RequestURI(), res.StatusCode, got, err)
 	}
 	return res, nil
@@ -136,18 +136,18 @@ func CheckRejected(res *http.Response, got []byte) error {
 
 // checkUndocumented checks an exchange without a documented operation. Under /api/ the server must
 // reject the request. For other paths it may return the page, also with status 404 to a client that accepts HTML.
-func (x *Exchange) checkUndocumented(doc *openapi3.T) error {
-	inAPI := strings.HasPrefix(x.Request.URL.Path, "/api/")
-	isHTML := strings.HasPrefix(x.Response.Header.Get("Content-Type"), "text/html")
-	acceptsHTML := strings.Contains(x.Request.Header.Get("Accept"), "text/html")
-	if !inAPI && isHTML && acceptsHTML && x.Response.StatusCode == http.StatusNotFound {
+func (ex *Exchange) checkUndocumented(doc *openapi3.T) error {
+	inAPI := strings.HasPrefix(ex.Request.URL.Path, "/api/")
+	isHTML := strings.HasPrefix(ex.Response.Header.Get("Content-Type"), "text/html")
+	acceptsHTML := strings.Contains(ex.Request.Header.Get("Accept"), "text/html")
+	if !inAPI && isHTML && acceptsHTML && ex.Response.StatusCode == http.StatusNotFound {
 		return nil
 	}
-	if x.Response.StatusCode >= http.StatusBadRequest {
-		if x.AnyCode {
-			return x.checkFailure(doc, nil)
+	if ex.Response.StatusCode >= http.StatusBadRequest {
+		if ex.AnyCode {
+			return ex.checkFailure(doc, nil)
 		}
-		return x.checkFailure(doc, append(commonCodes[:len(commonCodes):len(commonCodes)], shop.NotFound))
+		return ex.checkFailure(doc, append(commonCodes[:len(commonCodes):len(commonCodes)], shop.NotFound))
 	}
 	if inAPI {
 		return errors.New("openapi.yaml has no such operation")
@@ -156,9 +156,9 @@ func (x *Exchange) checkUndocumented(doc *openapi3.T) error {
 }
 
 // clone returns the request as it was sent. The server reads a body without Content-Type as JSON.
-func (x *Exchange) clone() *http.Request {
-	req := x.Request.Clone(x.Request.Context())
-	req.Body = io.NopCloser(bytes.NewReader(x.Sent))
+func (ex *Exchange) clone() *http.Request {
+	req := ex.Request.Clone(ex.Request.Context())
+	req.Body = io.NopCloser(bytes.NewReader(ex.Sent))
 	if req.Header.Get("Content-Type") == "" {
 		req.Header.Set("Content-Type", "application/json")
 	}
@@ -166,28 +166,28 @@ func (x *Exchange) clone() *http.Request {
 }
 
 // checkFailure checks that an error response has the documented form. A nil known accepts any code.
-func (x *Exchange) checkFailure(doc *openapi3.T, known []shop.Code) error {
-	kind := x.Response.Header.Get("Content-Type")
-	if x.Response.StatusCode < http.StatusBadRequest || x.Request.Method == http.MethodHead ||
+func (ex *Exchange) checkFailure(doc *openapi3.T, known []shop.Code) error {
+	kind := ex.Response.Header.Get("Content-Type")
+	if ex.Response.StatusCode < http.StatusBadRequest || ex.Request.Method == http.MethodHead ||
 		strings.HasPrefix(kind, "text/plain") {
 		return nil
 	}
 	var failure struct{ Error failureBody }
 	var value any
-	if err := errors.Join(json.Unmarshal(x.Got, &failure), json.Unmarshal(x.Got, &value)); err != nil {
+	if err := errors.Join(json.Unmarshal(ex.Got, &failure), json.Unmarshal(ex.Got, &value)); err != nil {
 		return fmt.Errorf("an error response must be JSON: %w", err)
 	}
 	if err := doc.Components.Schemas["Failure"].Value.VisitJSON(value); err != nil {
 		return err
 	}
 	e := failure.Error
-	if id := x.Response.Header.Get("X-Request-Id"); e.Request != id {
+	if id := ex.Response.Header.Get("X-Request-Id"); e.Request != id {
 		return fmt.Errorf("the failure names request %q, its header %q", e.Request, id)
 	}
 	if known != nil && !slices.Contains(known, e.Code) {
 		return fmt.Errorf("the operation does not declare the code %s (x-errors)", e.Code)
 	}
-	status := x.Response.StatusCode
+	status := ex.Response.StatusCode
 	if status != StatusOf(doc, e.Code) && (e.Code != shop.BadRequest || !slices.Contains(badRequestStatuses, status)) {
 		return fmt.Errorf("%s has the status %d in the table of codes", e.Code, StatusOf(doc, e.Code))
 	}
