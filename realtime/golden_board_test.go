@@ -28,7 +28,7 @@ func goldBoard() *board.Board {
 		Partitions: []board.PartitionFigures{{Deadlines: 13}, {P: 1, Lag: 3, Pending: 12, OldestMS: 21}},
 		Nodes: []board.NodeFigures{{
 			ID: 3, Name: "shop-a-3", Version: "1.4.0", Roles: []string{"api", "worker", "sweeper"}, Sockets: 1532,
-			Users: 1400, Leases: []board.Lease{{Of: "node 3", Until: goldNow + 600_000}}, UpS: 86_400, CPU: .42,
+			Users: 1400, Leases: []board.Lease{{Name: "node 3", Until: goldNow + 600_000}}, UpS: 86_400, CPU: .42,
 			Heap: 70 << 20, DatabaseMS: 210,
 		}},
 		Payments: board.PaymentFigures{Open: 9, InDoubt: 1}, Alarms: []board.Alarm{},

@@ -148,7 +148,7 @@ func goldSaleEvent(change func(v *shop.SaleView)) []byte {
 	return encode(saleEvent{"sale", v})
 }
 
-func goldError(id int64, e *shop.Error) []byte { return encode(refusal{id, e}) }
+func goldError(id int64, e *shop.Error) []byte { return encode(rejection{id, e}) }
 
 // serverFrames returns the values that the golden frames encode.
 func serverFrames() map[string][]byte {

@@ -19,8 +19,8 @@ type metrics struct {
 	resyncs      prometheus.Counter
 	replays      prometheus.Counter
 	closed       *prometheus.CounterVec
-	refused      *prometheus.CounterVec
-	soldOut      prometheus.Counter // refused for SoldOut: nearly all failed ops during a busy sale
+	rejected     *prometheus.CounterVec
+	soldOut      prometheus.Counter // rejected with SoldOut: nearly all failed ops during a busy sale
 }
 
 func newMetrics(to prometheus.Registerer, h *Hub) *metrics {
@@ -52,17 +52,17 @@ func newMetrics(to prometheus.Registerer, h *Hub) *metrics {
 		resyncs:      counter("resyncs_total", "Reads of rows because messages may have been lost."),
 		replays:      counter("replays_total", "Connections that sent a cursor and for which rows were read."),
 		closed:       vector("closed_total", "reason", "Connections closed by the server, by reason."),
-		refused:      vector("refused_total", "code", "Rejected ops, by error code."),
+		rejected:     vector("rejected_total", "code", "Rejected ops, by error code."),
 	}
-	m.soldOut = m.refused.WithLabelValues(string(shop.SoldOut))
+	m.soldOut = m.rejected.WithLabelValues(string(shop.SoldOut))
 	return m
 }
 
-// refusedCounter returns the counter of ops rejected with the code. The counter for SoldOut is cached, because a label
+// rejectedCounter returns the counter of ops rejected with the code. The counter for SoldOut is cached, because a label
 // look-up costs as much as writing the frame.
-func (m *metrics) refusedCounter(code shop.Code) prometheus.Counter {
+func (m *metrics) rejectedCounter(code shop.Code) prometheus.Counter {
 	if code == shop.SoldOut {
 		return m.soldOut
 	}
-	return m.refused.WithLabelValues(string(code))
+	return m.rejected.WithLabelValues(string(code))
 }

@@ -87,7 +87,7 @@ func (c *client) handle(frame []byte) {
 		failed = c.hub.admit(c, kind.class)
 	}
 	if failed != nil {
-		c.refuse(r.id, failed)
+		c.reject(r.id, failed)
 		c.opMu.Unlock()
 		return
 	}
@@ -134,15 +134,15 @@ func (c *client) finish(ctx *opContext, ok any, err error) {
 		case e.Code == shop.Busy && slog.Default().Enabled(ctx, slog.LevelDebug):
 			slog.DebugContext(ctx, "op returned busy", "err", err)
 		}
-		c.refuse(ctx.id, e)
+		c.reject(ctx.id, e)
 	case ok != sent:
 		c.send(replyFrame(ctx.id, ok))
 	}
 }
 
-func (c *client) refuse(id int64, e *shop.Error) {
-	c.hub.metrics.refusedCounter(e.Code).Inc()
-	c.send(refusalFrame(id, e))
+func (c *client) reject(id int64, e *shop.Error) {
+	c.hub.metrics.rejectedCounter(e.Code).Inc()
+	c.send(rejectionFrame(id, e))
 }
 
 func opTime(c *client, _ *opContext, r *request) (any, error) {

@@ -33,8 +33,8 @@ type reply struct {
 	OK any   `json:"ok"`
 }
 
-// refusal is the frame for a failed op.
-type refusal struct {
+// rejection is the frame for a failed op.
+type rejection struct {
 	ID    int64       `json:"id"`
 	Error *shop.Error `json:"error"`
 }
@@ -133,10 +133,10 @@ func replyFrame(id int64, ok any) []byte {
 	return append(b, "}}"...)
 }
 
-// refusalFrame encodes an error reply.
-func refusalFrame(id int64, e *shop.Error) []byte {
+// rejectionFrame encodes an error reply.
+func rejectionFrame(id int64, e *shop.Error) []byte {
 	if len(e.Orders) > 0 || !plain(string(e.Code)) || !plain(e.Message) {
-		return encode(refusal{id, e})
+		return encode(rejection{id, e})
 	}
 	b := make([]byte, 0, 96+len(e.Message))
 	b = append(b, `{"id":`...)

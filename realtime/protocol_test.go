@@ -32,8 +32,8 @@ func TestFastFramesEqualEncodingJSON(t *testing.T) {
 		if rapid.Bool().Draw(t, "holds") {
 			e.Orders = []shop.OrderRef{{ID: 1, State: shop.Pending}}
 		}
-		if got, want := refusalFrame(id, e), encode(refusal{id, e}); !bytes.Equal(got, want) {
-			t.Fatalf("got the refusal\n%s, want\n%s", got, want)
+		if got, want := rejectionFrame(id, e), encode(rejection{id, e}); !bytes.Equal(got, want) {
+			t.Fatalf("got the rejection\n%s, want\n%s", got, want)
 		}
 	})
 }

@@ -32,9 +32,9 @@ func opHello(c *client, ctx *opContext, r *request) (any, error) {
 
 // extendHello extends the hello deadline after a failed hello. Server processing time does not count. After Busy, the
 // client has the full time again.
-func extendHello(c *client, took time.Duration, refusal error) {
+func extendHello(c *client, took time.Duration, rejection error) {
 	c.helloDeadline = c.helloDeadline.Add(took)
-	if shop.AsError(refusal).Code == shop.Busy {
+	if shop.AsError(rejection).Code == shop.Busy {
 		c.helloDeadline = time.Now().Add(c.hub.options.HelloWithin)
 	}
 	c.mu.Lock()

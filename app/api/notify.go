@@ -73,13 +73,13 @@ func (h *notificationHandler) handle(c *fiber.Ctx) error {
 // failed.
 func (h *notificationHandler) process(ip, body string) string {
 	if h.forgeryLimiter.exhausted(ip) && !h.suspectLimiter.Allow() {
-		return "turned_away"
+		return "rejected"
 	}
 	select {
 	case h.running <- struct{}{}:
 		defer func() { <-h.running }()
 	default:
-		return "turned_away"
+		return "rejected"
 	}
 	form, err := url.ParseQuery(body)
 	if err != nil {

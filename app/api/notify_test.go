@@ -115,7 +115,7 @@ func TestConcurrentNotificationsAreLimited(t *testing.T) {
 	a := newNotificationHandler(func(context.Context, url.Values) error { return nil }, NewMetrics())
 	a.running = make(chan struct{}, 1)
 	a.running <- struct{}{}
-	if got := a.process("192.0.2.1", "a=1"); got != "turned_away" {
+	if got := a.process("192.0.2.1", "a=1"); got != "rejected" {
 		t.Errorf("while another notification runs: got %s, want turned_away", got)
 	}
 	<-a.running

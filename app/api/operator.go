@@ -67,7 +67,7 @@ func (h *operatorOrderHandlers) anyOrder(ctx context.Context, id shop.ID) (opera
 func (h *operatorOrderHandlers) refunds(c *fiber.Ctx) error {
 	q := payment.RefundsQuery{State: payment.RefundState(c.Query("state"))}
 	if q.State != "" && !q.State.Valid() {
-		return shop.Fail(shop.BadRequest, "state must be `asked`, `open`, `stuck`, `done` or `declined`")
+		return shop.Fail(shop.BadRequest, "state must be `requested`, `open`, `stuck`, `done` or `declined`")
 	}
 	var err error
 	if q.Before, q.Limit, err = parseBefore(c); err != nil {

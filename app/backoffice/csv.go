@@ -31,7 +31,7 @@ const (
 type ImportProblem struct {
 	Line    int    `json:"line"` // in the file; the header is line 1
 	Column  string `json:"column,omitempty"`
-	Message string `json:"says"`
+	Message string `json:"message"`
 }
 
 // ImportReport is the result of an import.

@@ -29,11 +29,11 @@ const (
 type Check struct {
 	Name    string     `json:"name"`
 	State   CheckState `json:"state"`
-	Code    CheckCode  `json:"code"`         // the finding, for translations
-	Of      Facts      `json:"of,omitempty"` // values of the finding
-	Message string     `json:"says"`         // the finding in English
-	Do      string     `json:"do,omitempty"` // the recommended action
-	Link    string     `json:"link"`         // the section of the runbook
+	Code    CheckCode  `json:"code"`             // the finding, for translations
+	Of      Facts      `json:"values,omitempty"` // values of the finding
+	Message string     `json:"message"`          // the finding in English
+	Do      string     `json:"do,omitempty"`     // the recommended action
+	Link    string     `json:"link"`             // the section of the runbook
 }
 
 // Readiness is the checklist of a sale before it opens.

@@ -25,7 +25,7 @@ type SaleReport struct {
 	Speed SaleSpeed        `json:"speed"`
 	ToPay *board.WaitTimes `json:"to_pay,omitempty"` // from reservation to payment; absent: no payments
 	// Buys counts the buy attempts; absent: no counts, or they have expired.
-	Buys    *board.SaleBuys      `json:"presses,omitempty"`
+	Buys    *board.SaleBuys      `json:"buys,omitempty"`
 	States  []store.SaleFunnel   `json:"states"`
 	Pruned  int64                `json:"pruned,omitempty"` // deleted orders: totals only
 	Money   store.SaleMoney      `json:"money"`
@@ -111,7 +111,7 @@ func (r *SaleReport) CSV(zone *time.Location) []byte {
 		line("presses", "pressed", number(p.Attempts), "", "")
 		line("presses", "reserved", number(p.Reserved), "", "")
 		for _, rejected := range p.Rejected {
-			line("turned_away", string(rejected.Layer)+" "+string(rejected.Code), number(rejected.Buys), "", "")
+			line("rejected", string(rejected.Layer)+" "+string(rejected.Code), number(rejected.Buys), "", "")
 		}
 		if w := p.ToOrder; w != nil {
 			line("to_order_ms", "p50 "+number(w.P50), number(w.Orders), "", "")

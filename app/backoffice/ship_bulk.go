@@ -29,7 +29,7 @@ type ShipLine struct {
 	Line    int               `json:"line"` // in the file, from 1
 	Order   shop.ID           `json:"order,omitzero"`
 	Result  store.ShipOutcome `json:"result"`
-	Message string            `json:"says,omitempty"` // the reason of a rejection
+	Message string            `json:"message,omitempty"` // the reason of a rejection
 }
 
 // ShipReport contains the result of each line.

@@ -60,7 +60,7 @@ type PlannedSlot struct {
 	OpensAt  shop.Millis `json:"opens_at,omitempty"`
 	ClosesAt shop.Millis `json:"closes_at,omitempty"`
 	State    PlanState   `json:"state"`
-	Message  string      `json:"says,omitempty"` // the error
+	Message  string      `json:"message,omitempty"` // the error
 }
 
 // SlotPlan is the result of a template.

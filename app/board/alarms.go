@@ -15,7 +15,7 @@ import (
 type Alarm struct {
 	Name    string      `json:"name"`  // one of the Alarm constants
 	Since   shop.Millis `json:"since"` // approximate
-	Message string      `json:"says"`
+	Message string      `json:"message"`
 	Do      string      `json:"do"`
 	Link    string      `json:"link"` // section of the runbook
 }

@@ -28,9 +28,9 @@ type Board struct {
 	ReservedS  float64               `json:"reserved_s"`         // accepted by the Lua step
 	ConfirmedS float64               `json:"confirmed_s"`        // entries with a committed row and a published event
 	HiddenS    float64               `json:"hidden_s,omitempty"` // entries of hidden sales, which are not in confirmed_s
-	RefusedS   map[shop.Code]float64 `json:"refused_s"`
-	LatencyMS  LatencyTimes          `json:"press_ms"` // over the last 5 s
-	Sales      []Sale                `json:"sales"`    // open sales, then the next ones
+	RefusedS   map[shop.Code]float64 `json:"rejected_s"`
+	LatencyMS  LatencyTimes          `json:"latency_ms"` // over the last 5 s
+	Sales      []Sale                `json:"sales"`      // open sales, then the next ones
 	Partitions []PartitionFigures    `json:"partitions"`
 	Nodes      []NodeFigures         `json:"nodes"`
 	Payments   PaymentFigures        `json:"payments"`
@@ -51,8 +51,8 @@ type Point struct {
 	ReservedS  float64               `json:"reserved_s"`
 	ConfirmedS float64               `json:"confirmed_s"`
 	HiddenS    float64               `json:"hidden_s,omitempty"`
-	RefusedS   map[shop.Code]float64 `json:"refused_s"`
-	LatencyMS  LatencyTimes          `json:"press_ms"`
+	RefusedS   map[shop.Code]float64 `json:"rejected_s"`
+	LatencyMS  LatencyTimes          `json:"latency_ms"`
 	ErrorsS    float64               `json:"errors_s"`
 	Sockets    int                   `json:"sockets"`
 	Open       int                   `json:"open"`    // open sales that are not paused
@@ -122,7 +122,7 @@ type NodeReport struct {
 
 // Lease is an exclusive right of a node until an instant.
 type Lease struct {
-	Of    string      `json:"of"`
+	Name  string      `json:"name"`
 	Until shop.Millis `json:"until"`
 }
 
@@ -141,8 +141,8 @@ type Flow struct {
 	Confirmed int64               `json:"confirmed"`
 	Hidden    int64               `json:"hidden,omitempty"` // confirmed entries of hidden sales, not in confirmed
 	Errors    int64               `json:"errors"`
-	Refused   map[shop.Code]int64 `json:"refused,omitempty"`
-	Latency   LatencyCounts       `json:"press"`
+	Rejected  map[shop.Code]int64 `json:"rejected,omitempty"`
+	Latency   LatencyCounts       `json:"latency"`
 }
 
 // since returns the difference to an earlier total.
@@ -152,12 +152,12 @@ func (f *Flow) since(earlier *Flow, over time.Duration) Flow {
 		Confirmed: max(0, f.Confirmed-earlier.Confirmed), Hidden: f.Hidden - earlier.Hidden,
 		Errors: f.Errors - earlier.Errors,
 	}
-	for code, n := range f.Refused {
-		if n -= earlier.Refused[code]; n > 0 {
-			if d.Refused == nil {
-				d.Refused = make(map[shop.Code]int64)
+	for code, n := range f.Rejected {
+		if n -= earlier.Rejected[code]; n > 0 {
+			if d.Rejected == nil {
+				d.Rejected = make(map[shop.Code]int64)
 			}
-			d.Refused[code] = n
+			d.Rejected[code] = n
 		}
 	}
 	for i := range f.Latency {

@@ -132,11 +132,11 @@ func TestBoardAddsUpNodeReports(t *testing.T) {
 	gone := b.sum([]NodeFigures{
 		node(
 			2, 99_500,
-			Flow{Buys: 7, Reserved: 3, Confirmed: 1, Latency: slow, Refused: map[shop.Code]int64{shop.SoldOut: 4}},
+			Flow{Buys: 7, Reserved: 3, Confirmed: 1, Latency: slow, Rejected: map[shop.Code]int64{shop.SoldOut: 4}},
 		),
 		node(1, 99_900, Flow{
 			Buys: 5, Reserved: 3, Confirmed: 2, Latency: quick,
-			Refused: map[shop.Code]int64{shop.SoldOut: 1, shop.Busy: 1},
+			Rejected: map[shop.Code]int64{shop.SoldOut: 1, shop.Busy: 1},
 		}),
 		node(3, 90_000, Flow{Buys: 999}), node(4, 1_000, Flow{Buys: 999}),
 		{ID: 5},
@@ -171,8 +171,8 @@ func TestBoardTotalsExcludeHiddenSales(t *testing.T) {
 	for _, sale := range []shop.ID{7, 8, 8, 9} {
 		counters.Of(sale).Count(false, soldOut)
 	}
-	if all := &counters.All; all.Attempts() != 2 || all.Refused()[shop.SoldOut] != 2 {
-		t.Errorf("got %d buys, rejected %v; want 2 buys, all sold out", all.Attempts(), all.Refused())
+	if all := &counters.All; all.Attempts() != 2 || all.Rejected()[shop.SoldOut] != 2 {
+		t.Errorf("got %d buys, rejected %v; want 2 buys, all sold out", all.Attempts(), all.Rejected())
 	}
 	(*Counters)(nil).Of(7).Count(false, soldOut)
 	flow := Flow{Confirmed: 5, Hidden: 3}
@@ -196,10 +196,10 @@ func TestCounterAllocatesNothing(t *testing.T) {
 		t.Errorf("got %v allocations per buy attempt, want 0", n)
 	}
 	counter.Count(false, rejections[3])
-	refused := counter.Refused()
-	if counter.Attempts() != 506 || counter.Reserved() != 101 || refused[shop.SoldOut] != 101 ||
-		refused[shop.Internal] != 1 {
-		t.Errorf("got %d attempts, %d reserved, refused %v; want 506 attempts, 101 reserved, 101 sold out, 1 internal", counter.Attempts(), counter.Reserved(), refused)
+	rejected := counter.Rejected()
+	if counter.Attempts() != 506 || counter.Reserved() != 101 || rejected[shop.SoldOut] != 101 ||
+		rejected[shop.Internal] != 1 {
+		t.Errorf("got %d attempts, %d reserved, rejected %v; want 506 attempts, 101 reserved, 101 sold out, 1 internal", counter.Attempts(), counter.Reserved(), rejected)
 	}
 	if upTo, n, sum := latency.Histogram(); n != 101 || upTo[.01] != 0 || upTo[.015] != 101 || sum != 1.212 {
 		t.Errorf("got the histogram %v, %d orders, sum %v; want 101 orders of 12 ms", upTo, n, sum)
@@ -308,7 +308,7 @@ func TestBoardShowsOwnFiguresWithoutRedis(t *testing.T) {
 	runAndCheck := func(after shop.Millis, wantErr bool, want ...string) {
 		t.Helper()
 		now += after
-		total.Refused = map[shop.Code]int64{shop.Busy: total.Refused[shop.Busy] + 9}
+		total.Rejected = map[shop.Code]int64{shop.Busy: total.Rejected[shop.Busy] + 9}
 		b, got := runFeed(wantErr), []string(nil)
 		for _, a := range b.Alarms {
 			got = append(got, a.Name)

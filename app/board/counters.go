@@ -30,7 +30,7 @@ var soldOutNumber = codeNumbers[shop.SoldOut]
 type Counter struct {
 	attempts atomic.Int64
 	reserved atomic.Int64
-	refused  [len(codes)]atomic.Int64
+	rejected [len(codes)]atomic.Int64
 }
 
 // Count counts a buy by its result. A nil error means reserved now, or a repeat of a reservation.
@@ -41,23 +41,23 @@ func (c *Counter) Count(reserved bool, err error) {
 	c.attempts.Add(1)
 	switch {
 	case err != nil:
-		c.refuse(err)
+		c.reject(err)
 	case reserved:
 		c.reserved.Add(1)
 	}
 }
 
-func (c *Counter) refuse(err error) {
+func (c *Counter) reject(err error) {
 	code := shop.AsError(err).Code
 	if code == shop.SoldOut {
-		c.refused[soldOutNumber].Add(1)
+		c.rejected[soldOutNumber].Add(1)
 		return
 	}
 	number, known := codeNumbers[code]
 	if !known {
 		number = codeNumbers[shop.Internal]
 	}
-	c.refused[number].Add(1)
+	c.rejected[number].Add(1)
 }
 
 // Counters counts the buys of all sales that are not hidden. A nil Counters counts nothing.
@@ -77,14 +77,14 @@ func (c *Counters) Of(sale shop.ID) *Counter {
 // Attempts returns the number of buy attempts.
 func (c *Counter) Attempts() int64 { return c.attempts.Load() }
 
-// Reserved returns the number of accepted buys. A repeat is neither reserved nor refused.
+// Reserved returns the number of accepted buys. A repeat is neither reserved nor rejected.
 func (c *Counter) Reserved() int64 { return c.reserved.Load() }
 
-// Refused returns the number of rejected buys for each code.
-func (c *Counter) Refused() map[shop.Code]int64 {
-	refused := make(map[shop.Code]int64, len(codes))
+// Rejected returns the number of rejected buys for each code.
+func (c *Counter) Rejected() map[shop.Code]int64 {
+	rejected := make(map[shop.Code]int64, len(codes))
 	for i, code := range codes {
-		refused[code] = c.refused[i].Load()
+		rejected[code] = c.rejected[i].Load()
 	}
-	return refused
+	return rejected
 }

@@ -190,7 +190,7 @@ func (f *Feed) sample(now time.Time) (figures NodeFigures, duePoint shop.Millis)
 		f.writtenAt = report.At
 	}
 	recent := &report.FiveSeconds
-	sinceFirst(&f.busySince, recent.Reserved == 0 && recent.Refused[shop.Busy]+recent.Refused[shop.Internal] > 0,
+	sinceFirst(&f.busySince, recent.Reserved == 0 && recent.Rejected[shop.Busy]+recent.Rejected[shop.Internal] > 0,
 		report.At)
 	due := report.At - report.At%shop.Millis(PointEvery.Milliseconds())
 	if due > f.duePoint {

@@ -127,7 +127,7 @@ func (b *Board) sum(reports []NodeFigures) (gone []int) {
 		b.ConfirmedS += s.perSecond(s.Confirmed)
 		b.HiddenS += s.perSecond(s.Hidden)
 		b.ErrorsS += s.perSecond(s.Errors)
-		for code, count := range s.Refused {
+		for code, count := range s.Rejected {
 			b.RefusedS[code] = roundTenth(b.RefusedS[code] + s.perSecond(count))
 		}
 		latency.add(&n.Report.FiveSeconds.Latency)
@@ -155,7 +155,7 @@ func (b *Board) point(at shop.Millis) Point {
 		p.ConfirmedS += f.perSecond(f.Confirmed)
 		p.HiddenS += f.perSecond(f.Hidden)
 		p.ErrorsS += f.perSecond(f.Errors)
-		for code, count := range f.Refused {
+		for code, count := range f.Rejected {
 			p.RefusedS[code] = roundTenth(p.RefusedS[code] + f.perSecond(count))
 		}
 		latency.add(&f.Latency)

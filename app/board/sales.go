@@ -17,10 +17,10 @@ import (
 type SaleFigures struct {
 	Sale     shop.ID                            `json:"-"`
 	By       string                             `json:"-"` // the process, and when it started counting this sale
-	Attempts int64                              `json:"pressed"`
+	Attempts int64                              `json:"attempts"`
 	Reserved int64                              `json:"reserved"`
 	Rejected map[shop.Layer]map[shop.Code]int64 `json:"away,omitempty"`
-	Latency  LatencyCounts                      `json:"press"`
+	Latency  LatencyCounts                      `json:"latency"`
 }
 
 // SaleFiguresLife is how long the counts of a sale are available for reports.
@@ -80,7 +80,7 @@ func (s *saleCounter) count(layer shop.Layer, reserved bool, err error) {
 	case s == nil:
 		return
 	case err != nil:
-		s.rejected[slices.Index(shop.Layers[:], layer)].refuse(err)
+		s.rejected[slices.Index(shop.Layers[:], layer)].reject(err)
 	case reserved:
 		s.reserved.Add(1)
 	}
@@ -192,7 +192,7 @@ func (s *saleCounter) figures() (f SaleFigures, sum int64) {
 	f = SaleFigures{By: s.by, Attempts: s.Attempts(), Reserved: s.Reserved(), Latency: s.latency.Counts()}
 	sum = f.Attempts + f.Reserved
 	for i := range s.rejected {
-		for code, n := range s.rejected[i].Refused() {
+		for code, n := range s.rejected[i].Rejected() {
 			if n == 0 {
 				continue
 			}
@@ -214,9 +214,9 @@ func (s *saleCounter) figures() (f SaleFigures, sum int64) {
 
 // SaleBuys has the counts of all processes for a sale.
 type SaleBuys struct {
-	Attempts int64      `json:"pressed"`
+	Attempts int64      `json:"attempts"`
 	Reserved int64      `json:"reserved"`
-	Rejected []Rejected `json:"turned_away"`        // by layer and response code
+	Rejected []Rejected `json:"rejected"`           // by layer and response code
 	ToOrder  *WaitTimes `json:"to_order,omitempty"` // from buy attempt to order event; absent: none was measured
 }
 

@@ -17,11 +17,11 @@ type RefundState string
 //	  ▼  │            ▼ │
 //	RefundDeclined  RefundStuck                  (refused by the gateway; an operator may retry)
 const (
-	RefundRequested RefundState = "asked"    // requested by the buyer; an operator decides, the order stays unchanged
-	RefundOpen      RefundState = "open"     // approved, the order is refunding; the gateway has to pay
-	RefundStuck     RefundState = "stuck"    // the gateway refuses; only an operator can continue
-	RefundDone      RefundState = "done"     // the gateway has paid, the order is refunded
-	RefundDeclined  RefundState = "declined" // declined by an operator; the buyer may request again
+	RefundRequested RefundState = "requested" // requested by the buyer; an operator decides, the order stays unchanged
+	RefundOpen      RefundState = "open"      // approved, the order is refunding; the gateway has to pay
+	RefundStuck     RefundState = "stuck"     // the gateway refuses; only an operator can continue
+	RefundDone      RefundState = "done"      // the gateway has paid, the order is refunded
+	RefundDeclined  RefundState = "declined"  // declined by an operator; the buyer may request again
 )
 
 // Valid reports whether s is one of these states.
@@ -36,8 +36,8 @@ type Refund struct {
 	State       RefundState `json:"state"`
 	AmountFen   int64       `json:"amount_fen"`
 	Reason      string      `json:"reason"` // a code of the program, or the buyer's text
-	RequestedBy shop.ID     `json:"asked_by,omitempty"`
-	RequestedAt shop.Millis `json:"asked_at"`
+	RequestedBy shop.ID     `json:"requested_by,omitempty"`
+	RequestedAt shop.Millis `json:"requested_at"`
 	DecidedBy   shop.ID     `json:"decided_by,omitempty"` // an operator; 0: the policy
 	DecidedAt   shop.Millis `json:"decided_at,omitempty"`
 	DoneAt      shop.Millis `json:"done_at,omitempty"`

@@ -62,7 +62,7 @@ type ExportedRefund struct {
 	State       payment.RefundState `json:"state"`
 	AmountFen   int64               `json:"amount_fen"`
 	Reason      string              `json:"reason"`
-	RequestedAt shop.Millis         `json:"asked_at"`
+	RequestedAt shop.Millis         `json:"requested_at"`
 	DoneAt      shop.Millis         `json:"done_at,omitempty"`
 }
 

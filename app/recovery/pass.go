@@ -34,7 +34,7 @@ type Report struct {
 type Problem struct {
 	Sale  shop.ID `json:"sale"`
 	Order shop.ID `json:"order,omitzero"` // 0: the whole sale
-	Text  string  `json:"says"`
+	Text  string  `json:"message"`
 }
 
 func (r *Report) add(other Report) {

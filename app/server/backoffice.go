@@ -50,10 +50,10 @@ func (p *parts) composeOutbox(c *Config, registry *prometheus.Registry) {
 		b.webhook = webhook.New(c.WebhookURL, []byte(c.WebhookSecret))
 		b.delivery = streams.NewPaidDeliverer(s.client, s.blocking, webhookGroup, nodeName(p.lease), b.webhook.Deliver)
 		exportDeliveries(registry, b.delivery, "stampede_webhook_deliveries_total",
-			"Deliveries to the webhook: `taken`, `parked` (rejected permanently) or `undelivered` (retried).",
-			[3]string{"taken", "parked", "undelivered"})
+			"Deliveries to the webhook: `accepted`, `quarantined` (rejected permanently) or `undelivered` (retried).",
+			[3]string{"accepted", "quarantined", "undelivered"})
 	}
-	p.storeMetrics.count("stampede_postings_parked",
+	p.storeMetrics.count("stampede_postings_quarantined",
 		"Quarantined postings: rejected permanently by their receiver, waiting for an operator. NaN: Redis was unreachable.",
 		b.paid.CountQuarantined)
 }
@@ -92,7 +92,7 @@ func exportRefunds(registry *prometheus.Registry, r *payment.Refunder) {
 		payment.RefundOpen:      func(b payment.RefundBacklog) int64 { return b.Open },
 		payment.RefundStuck:     func(b payment.RefundBacklog) int64 { return b.Stuck },
 	} {
-		gauge(registry, "stampede_refunds", "Waiting refunds: `asked` and `stuck` ones wait for an operator, `open` ones for the gateway.",
+		gauge(registry, "stampede_refunds", "Waiting refunds: `requested` and `stuck` ones wait for an operator, `open` ones for the gateway.",
 			func() int64 { return count(r.Backlog()) }, "state", string(state))
 	}
 	gauge(registry, "stampede_refund_oldest_timestamp_seconds",

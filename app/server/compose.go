@@ -97,7 +97,7 @@ func (s *Server) compose(stores *stores, lease *store.NodeLease) (*parts, error)
 	p.inventory, p.gate = inventory, streams.NewGate(inventory)
 	p.workers = streams.NewWorkers(inventory, nodeName(lease))
 	if c.Roles.Worker {
-		gauge(registry, "stampede_partitions_attended",
+		gauge(registry, "stampede_partitions_owned",
 			"Partitions that this worker processes; each partition has one worker.", p.workers.OwnedPartitions)
 	}
 	p.board.counts.Sales.Figures = inventory.Figures()
@@ -111,7 +111,7 @@ func (s *Server) compose(stores *stores, lease *store.NodeLease) (*parts, error)
 	p.auth = auth{s.issuer, s.blocks}
 	windows := limits.NewWindows(stores.client, c.Window)
 	p.limits = limits.NewLimiter(c.classes(), windows)
-	counter(registry, "stampede_http_counted_alone_total",
+	counter(registry, "stampede_http_counted_locally_total",
 		"HTTP requests that only this node counted, because Redis was unreachable.", windows.CountedLocally)
 	p.switches = &backoffice.Switchboard{Store: stores.db, Clock: p.clock}
 	p.texts = &backoffice.TextBoard{Store: stores.db}
@@ -137,7 +137,7 @@ func (s *Server) compose(stores *stores, lease *store.NodeLease) (*parts, error)
 	}
 	p.soldOut = order.NewSoldOutFlags(inventory.Stock())
 	p.gate.Rejects = p.soldOut.Rejects
-	counter(registry, "stampede_soldout_turned_away_total",
+	counter(registry, "stampede_buys_rejected_locally_total",
 		"Buys rejected with sold_out by a flag of this node, without Redis.", p.soldOut.Rejected)
 	p.ticker = &catalog.Ticker{
 		Node: nodeName(lease), Catalogue: p.catalogue, Stock: inventory.Stock(), Clock: p.clock,

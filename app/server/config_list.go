@@ -8,7 +8,7 @@ import (
 // Variable documents one variable of the configuration.
 type Variable struct {
 	Name        string `json:"name"`
-	Description string `json:"does"`
+	Description string `json:"description"`
 	Default     string `json:"default"`
 	Strict      string `json:"strict,omitempty"` // default with the preset `strict`
 	Secret      bool   `json:"secret"`           // can also be given as Name_FILE

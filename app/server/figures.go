@@ -37,9 +37,9 @@ func (p *parts) composeBoard(c *Config, version string, streamMetrics *streams.M
 	counter(registry, "stampede_buys_total",
 		"Buys over sockets and HTTP, rejected ones included, without hidden sales.", all.Attempts)
 	counter(registry, "stampede_buys_reserved_total", "Buys that became reservations, without hidden sales.", all.Reserved)
-	for code := range all.Refused() {
-		counter(registry, "stampede_buys_refused_total", "Rejected buys, by the returned code, without hidden sales.",
-			func() int64 { return all.Refused()[code] }, "code", string(code))
+	for code := range all.Rejected() {
+		counter(registry, "stampede_buys_rejected_total", "Rejected buys, by the returned code, without hidden sales.",
+			func() int64 { return all.Rejected()[code] }, "code", string(code))
 	}
 	registry.MustRegister(&latencyCollector{b.latency})
 	p.storeMetrics.gauge("stampede_sales_open", "Sales that are open and not paused, in this node's catalogue.",
@@ -48,7 +48,7 @@ func (p *parts) composeBoard(c *Config, version string, streamMetrics *streams.M
 			defer cancel()
 			return float64(p.catalogue.OpenSales(ctx, p.clock.Now()))
 		})
-	gauge(registry, "stampede_database_silent_seconds", "Time since the last response of the database to this node.",
+	gauge(registry, "stampede_database_response_age_seconds", "Time since the last response of the database to this node.",
 		func() float64 { return p.catalogue.Age().Seconds() })
 	counter(registry, "stampede_log_errors_total", "Errors in the log of this process.", loggedErrors.Load)
 }
@@ -75,7 +75,7 @@ func (p *parts) sampler(
 			ID: p.lease.Node(), Name: nodeName(p.lease), Version: version, Roles: roles,
 			UpS: int64(time.Since(start).Seconds()), Heap: heapBytes(), DatabaseMS: p.catalogue.Age().Milliseconds(),
 			Leases: []board.Lease{{
-				Of: "node " + strconv.Itoa(p.lease.Node()), Until: p.clock.Now().Add(time.Until(p.lease.Until())),
+				Name: "node " + strconv.Itoa(p.lease.Node()), Until: p.clock.Now().Add(time.Until(p.lease.Until())),
 			}},
 		}
 		n.Sockets, n.Users = p.hub.Sizes()
@@ -87,7 +87,7 @@ func (p *parts) sampler(
 		busy, measuredAt = used, now
 		f := board.Flow{
 			Buys: all.Attempts(), Reserved: all.Reserved(), Hidden: p.fulfiller.Hidden(),
-			Errors: loggedErrors.Load(), Refused: all.Refused(), Latency: p.board.latency.Counts(),
+			Errors: loggedErrors.Load(), Rejected: all.Rejected(), Latency: p.board.latency.Counts(),
 		}
 		f.Confirmed = streamMetrics.Settled() - f.Hidden // read after Hidden, so that the difference is never negative
 		return n, p.paymentFigures(), f
@@ -127,7 +127,7 @@ func heapBytes() int64 {
 // latencyCollector exports the histogram of the time from buy attempt to order event.
 type latencyCollector struct{ latency *board.BuyLatency }
 
-var latencyDesc = prometheus.NewDesc("stampede_press_to_order_seconds",
+var latencyDesc = prometheus.NewDesc("stampede_buy_to_order_seconds",
 	"Time from a buy until its order was published to a socket of the buyer on the same node.", nil, nil)
 
 // Describe implements prometheus.Collector.

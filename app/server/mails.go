@@ -38,11 +38,11 @@ func (p *parts) composeMails(c *Config, registry *prometheus.Registry) error {
 	m.orders = streams.NewPaidDeliverer(s.client, s.blocking, streams.OrderMailGroup, nodeName(p.lease),
 		m.orderMail.Deliver)
 	exportDeliveries(registry, m.delivery, "stampede_mails_total",
-		"Attempts of this node to send an e-mail: sent, dead (permanent failure), or unsent (retried).",
-		[3]string{"sent", "dead", "unsent"})
-	const help = "Unsent e-mails: waiting ones are retried, dead ones wait for an operator. NaN: Redis was unreachable."
+		"Attempts of this node to send an e-mail: sent, quarantined (permanent failure), or unsent (retried).",
+		[3]string{"sent", "quarantined", "unsent"})
+	const help = "Unsent e-mails: waiting ones are retried, quarantined ones wait for an operator. NaN: Redis was unreachable."
 	p.storeMetrics.count("stampede_mails", help, m.stream.Waiting, "state", "waiting")
-	p.storeMetrics.count("stampede_mails", help, m.stream.CountQuarantined, "state", "dead")
+	p.storeMetrics.count("stampede_mails", help, m.stream.CountQuarantined, "state", "quarantined")
 	return nil
 }
 

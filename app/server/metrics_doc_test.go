@@ -25,9 +25,9 @@ var labelSets = map[string]string{
 	"reason":    "the close codes of [PROTOCOL.md](../realtime/PROTOCOL.md#close-codes)",
 	"route":     "the patterns of the routes",
 	"status":    "HTTP statuses",
-	"outcome":   "`success`, `forged`, `unreadable`, `failed`, `turned_away`",
-	"result":    "for e-mails: `sent`, `dead`, `unsent`; for deliveries: `taken`, `parked`, `undelivered`",
-	"state":     "for e-mails: `waiting`, `dead`; for refunds: `asked`, `open`, `stuck`",
+	"outcome":   "`success`, `forged`, `unreadable`, `failed`, `rejected`",
+	"result":    "for e-mails: `sent`, `quarantined`, `unsent`; for deliveries: `accepted`, `quarantined`, `undelivered`",
+	"state":     "for e-mails: `waiting`, `quarantined`; for refunds: `requested`, `open`, `stuck`",
 	"version":   "the running version",
 	"from":      "`replica`, `primary`",
 }

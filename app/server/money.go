@@ -53,7 +53,7 @@ func (p *parts) composeMoney(c *Config, registry *prometheus.Registry) {
 		n          *atomic.Int64
 	}{
 		{"payments_opened", "Pay requests that returned a payment link or code.", &counts.Opened},
-		{"payments_heard", "Reports of the gateway about paid trades, repeats included.", &counts.PaidTrades},
+		{"payments_reported", "Reports of the gateway about paid trades, repeats included.", &counts.PaidTrades},
 		{"payments_revived", "Ended orders that a late payment changed to paid.", &counts.Revived},
 		{"payments_late_refunds", "Late payments that are refunded.", &counts.Refunded},
 		{"payments_odd", "Paid trades that do not match their order: inspect them.", &counts.Anomalies},
@@ -62,9 +62,9 @@ func (p *parts) composeMoney(c *Config, registry *prometheus.Registry) {
 	} {
 		counter(registry, "stampede_"+c.name+"_total", c.help, c.n.Load)
 	}
-	counter(registry, "stampede_trades_asked_total",
+	counter(registry, "stampede_payment_queries_total",
 		"Queries of this node about opened payments without a final result.", p.money.reconciler.Queries)
-	gauge(registry, "stampede_trades_behind_seconds",
+	gauge(registry, "stampede_payment_queries_overdue_seconds",
 		"Time since the most overdue payment query was due. Above 25, a payment with a lost notification may be found after more than a minute.",
 		func() float64 { return p.money.reconciler.Overdue().Seconds() })
 	gauge(registry, "stampede_trades_waiting",

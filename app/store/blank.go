@@ -86,7 +86,7 @@ func blankRelated(ctx context.Context, tx bun.Conn, orders []shop.ID) error {
 	if err != nil {
 		return err
 	}
-	_, err = exec(ctx, tx, "UPDATE refunds SET reason = '', note = '' WHERE order_id IN (?) AND asked_by > 0"+
+	_, err = exec(ctx, tx, "UPDATE refunds SET reason = '', note = '' WHERE order_id IN (?) AND requested_by > 0"+
 		" AND state IN ('done', 'declined')", bun.List(orders))
 	return err
 }

@@ -92,7 +92,7 @@ func TestErasureBlanksAllOrders(t *testing.T) {
 		giveToUser := func(o shop.Order) shop.Order {
 			t.Helper()
 			for _, set := range []string{
-				"orders SET user_id = ?, changed_at = changed_at WHERE id = ?", "refunds SET asked_by = ? WHERE order_id = ?",
+				"orders SET user_id = ?, changed_at = changed_at WHERE id = ?", "refunds SET requested_by = ? WHERE order_id = ?",
 			} {
 				h.must(errOf(h.DB().ExecContext(h.ctx, "UPDATE "+set, user, o.ID)))
 			}

@@ -28,7 +28,7 @@ type erasureRow struct {
 	bun.BaseModel `bun:"table:erasures"`
 
 	User        shop.ID      `bun:"user_id,pk"`
-	RequestedAt shop.Millis  `bun:"asked_at"`
+	RequestedAt shop.Millis  `bun:"requested_at"`
 	NextAt      *shop.Millis `bun:"next_at"`
 }
 
@@ -67,8 +67,8 @@ func (s PersonalData) Erase(ctx context.Context, user shop.ID, verified *shop.Us
 				return err
 			}
 		}
-		_, err = exec(ctx, tx, "INSERT INTO erasures (user_id, asked_at, next_at) VALUES (?, ?, ?) "+s.d.onDuplicate+
-			" asked_at = ?, next_at = ?", user, now, now, now, now)
+		_, err = exec(ctx, tx, "INSERT INTO erasures (user_id, requested_at, next_at) VALUES (?, ?, ?) "+s.d.onDuplicate+
+			" requested_at = ?, next_at = ?", user, now, now, now, now)
 		return err
 	})
 }

@@ -17,7 +17,7 @@ type OldOrders struct{ *session }
 const settledCondition = "o.state IN ('finished', 'cancelled', 'expired', 'refused', 'refunded') AND o.unpublished_since IS NULL" +
 	" AND NOT EXISTS (SELECT 1 FROM trades t WHERE t.order_id = o.id AND t.check_at IS NOT NULL)" +
 	" AND NOT EXISTS (SELECT 1 FROM payments p WHERE p.order_id = o.id AND p.unsettled_since IS NOT NULL)" +
-	" AND NOT EXISTS (SELECT 1 FROM refunds r WHERE r.order_id = o.id AND r.state IN ('asked', 'open', 'stuck'))" +
+	" AND NOT EXISTS (SELECT 1 FROM refunds r WHERE r.order_id = o.id AND r.state IN ('requested', 'open', 'stuck'))" +
 	" AND NOT EXISTS (SELECT 1 FROM outbox b WHERE b.order_id = o.id AND b.next_at IS NOT NULL)" +
 	" AND NOT EXISTS (SELECT 1 FROM shipments h WHERE h.order_id = o.id" +
 	" AND (h.finish_at IS NOT NULL OR h.mail_at IS NOT NULL))"

@@ -145,8 +145,8 @@ type refundRow struct {
 	State       payment.RefundState `bun:"state"`
 	AmountFen   int64               `bun:"amount_fen"`
 	Reason      string              `bun:"reason"`
-	RequestedBy shop.ID             `bun:"asked_by"`
-	RequestedAt shop.Millis         `bun:"asked_at"`
+	RequestedBy shop.ID             `bun:"requested_by"`
+	RequestedAt shop.Millis         `bun:"requested_at"`
 	DecidedBy   shop.ID             `bun:"decided_by"`
 	DecidedAt   shop.Millis         `bun:"decided_at"`
 	DoneAt      shop.Millis         `bun:"done_at"`

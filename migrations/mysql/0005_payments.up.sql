@@ -35,11 +35,11 @@ CREATE TABLE IF NOT EXISTS payments (
 CREATE TABLE IF NOT EXISTS refunds (
   order_id   BIGINT NOT NULL PRIMARY KEY,
   request    VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL, -- the refund's number at the gateway
-  state      VARCHAR(12) CHARACTER SET ascii COLLATE ascii_bin NOT NULL, -- `asked`, `open`, `stuck`, `done`, `declined`
+  state      VARCHAR(12) CHARACTER SET ascii COLLATE ascii_bin NOT NULL, -- `requested`, `open`, `stuck`, `done`, `declined`
   amount_fen BIGINT NOT NULL,
   reason     VARCHAR(200) NOT NULL, -- a code of the program, or the buyer's text
-  asked_by   BIGINT NOT NULL,       -- a user; 0: the program, for late money
-  asked_at   BIGINT NOT NULL,
+  requested_by   BIGINT NOT NULL,       -- a user; 0: the program, for late money
+  requested_at   BIGINT NOT NULL,
   decided_by BIGINT NOT NULL,       -- an operator; 0: undecided, or decided by policy
   decided_at BIGINT NOT NULL,
   done_at    BIGINT NOT NULL,

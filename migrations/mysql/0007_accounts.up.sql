@@ -83,7 +83,7 @@ CREATE TABLE IF NOT EXISTS addresses (
 -- Instants are Unix ms of the database's clock.
 CREATE TABLE IF NOT EXISTS erasures (
   user_id  BIGINT NOT NULL PRIMARY KEY,
-  asked_at BIGINT NOT NULL,
+  requested_at BIGINT NOT NULL,
   next_at  BIGINT NULL, -- the next check of the orders; NULL: no check is left
   -- due erasures
   KEY erasures_due (next_at)

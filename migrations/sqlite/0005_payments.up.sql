@@ -41,11 +41,11 @@ CREATE INDEX IF NOT EXISTS payments_outcome ON payments (outcome, seen_at)
 CREATE TABLE IF NOT EXISTS refunds (
   order_id   INTEGER NOT NULL PRIMARY KEY,
   request    TEXT NOT NULL UNIQUE CHECK (length(request) <= 64), -- the refund's number at the gateway
-  state      TEXT NOT NULL CHECK (length(state) <= 12), -- `asked`, `open`, `stuck`, `done`, `declined`
+  state      TEXT NOT NULL CHECK (length(state) <= 12), -- `requested`, `open`, `stuck`, `done`, `declined`
   amount_fen INTEGER NOT NULL,
   reason     TEXT NOT NULL CHECK (length(reason) <= 200), -- a code of the program, or the buyer's text
-  asked_by   INTEGER NOT NULL, -- a user; 0: the program, for late money
-  asked_at   INTEGER NOT NULL,
+  requested_by   INTEGER NOT NULL, -- a user; 0: the program, for late money
+  requested_at   INTEGER NOT NULL,
   decided_by INTEGER NOT NULL, -- an operator; 0: undecided, or decided by policy
   decided_at INTEGER NOT NULL,
   done_at    INTEGER NOT NULL,

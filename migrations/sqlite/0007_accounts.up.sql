@@ -91,7 +91,7 @@ CREATE INDEX IF NOT EXISTS addresses_user ON addresses (user_id, id)
 -- Instants are Unix ms of the database's clock.
 CREATE TABLE IF NOT EXISTS erasures (
   user_id  INTEGER NOT NULL PRIMARY KEY,
-  asked_at INTEGER NOT NULL,
+  requested_at INTEGER NOT NULL,
   next_at  INTEGER NULL -- the next check of the orders; NULL: no check is left
 ) STRICT
 --bun:split

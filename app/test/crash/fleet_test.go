@@ -145,11 +145,11 @@ func (m *member) assignedPartitions() (int, error) {
 	defer func() { _ = resp.Body.Close() }()
 	lines := bufio.NewScanner(resp.Body)
 	for lines.Scan() {
-		if value, found := strings.CutPrefix(lines.Text(), "stampede_partitions_attended "); found {
+		if value, found := strings.CutPrefix(lines.Text(), "stampede_partitions_owned "); found {
 			return strconv.Atoi(value)
 		}
 	}
-	return 0, fmt.Errorf("%s does not report stampede_partitions_attended (%w)", m.addr, lines.Err())
+	return 0, fmt.Errorf("%s does not report stampede_partitions_owned (%w)", m.addr, lines.Err())
 }
 
 // metric returns the sum over all running API nodes.

@@ -46,7 +46,7 @@ type Op struct {
 	Outcome     Outcome         `json:"outcome"`
 	State       shop.OrderState `json:"state,omitempty"` // from the reply
 	Code        shop.Code       `json:"code,omitempty"`  // error code of a refused op
-	RequestedAt shop.Millis     `json:"asked"`           // by the clock of the run
+	RequestedAt shop.Millis     `json:"requested"`       // by the clock of the run
 	Known       shop.Millis     `json:"known"`
 }
 

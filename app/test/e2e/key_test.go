@@ -71,5 +71,5 @@ func TestSameKeyAlwaysReturnsSameOrder(t *testing.T) {
 // soldOutFlagSet reports whether the node's metrics count a buy that was rejected without Redis.
 func (s *testShop) soldOutFlagSet(n *node) bool {
 	s.t.Helper()
-	return n.metric("stampede_soldout_turned_away_total") > 0
+	return n.metric("stampede_buys_rejected_locally_total") > 0
 }

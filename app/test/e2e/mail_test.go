@@ -64,7 +64,7 @@ func TestOperatorRetriesAndDropsDeadMails(t *testing.T) {
 	}
 	kit.Eventually(t, waitTimeout, func() (bool, string) {
 		_, text := n.request(http.MethodGet, "http://"+n.metrics+"/metrics", "", nil)
-		return strings.Contains(string(text), "\n"+`stampede_mails{state="dead"} 3`+"\n"), "the mails are not dead"
+		return strings.Contains(string(text), "\n"+`stampede_mails{state="quarantined"} 3`+"\n"), "the mails are not dead"
 	})
 	list := dead()
 	if len(list) != 3 || list[0].To != ada.Email || list[0].Tries != 1 || !strings.Contains(list[0].Reason, "550") ||

@@ -41,8 +41,8 @@ func TestOperatorResendsQuarantinedPostings(t *testing.T) {
 	s.appendPostings(postings...)
 	kit.Eventually(t, waitTimeout, func() (bool, string) {
 		_, text := n.request(http.MethodGet, "http://"+n.metrics+"/metrics", "", nil)
-		return strings.Contains(string(text), "\nstampede_postings_parked 3\n") &&
-				strings.Contains(string(text), `stampede_webhook_deliveries_total{result="parked"} 3`),
+		return strings.Contains(string(text), "\nstampede_postings_quarantined 3\n") &&
+				strings.Contains(string(text), `stampede_webhook_deliveries_total{result="quarantined"} 3`),
 			"the postings are not quarantined"
 	})
 	list := func() (quarantined []outbox.QuarantinedMessage) {

@@ -121,7 +121,7 @@ func TestScrapeDoesNotWaitForStalledStores(t *testing.T) {
 		took := time.Since(begin)
 		if status != http.StatusOK ||
 			!strings.Contains(string(text), "\nstampede_streams_up 0\n") ||
-			!strings.Contains(string(text), "\nstampede_database_silent_seconds ") {
+			!strings.Contains(string(text), "\nstampede_database_response_age_seconds ") {
 			t.Errorf("a scrape returned %d after %v, or without the metrics of unreachable stores", status, took)
 		}
 		fastest = min(fastest, took)

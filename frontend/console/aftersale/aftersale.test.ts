@@ -111,7 +111,7 @@ describe('parcels', () => {
   it('are reported line by line', () => {
     const lines = [
       { line: 2, order: '7', result: 'shipped' },
-      { line: 3, result: 'bad_request', says: 'no id' },
+      { line: 3, result: 'bad_request', message: 'no id' },
     ]
     const report = parseShipReport({ dry_run: true, shipped: 1, unchanged: 0, failed: 1, lines })
     expect(report.lines).toEqual(lines)

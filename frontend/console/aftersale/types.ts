@@ -3,19 +3,19 @@ import { parseOrder } from '../../src/protocol/parse'
 import type { Order } from '../../src/protocol/types'
 import { parseBlock, type Block } from '../shop/types'
 
-/** A refund or a refund request. `asked` and `stuck` wait for an operator. */
+/** A refund or a refund request. `requested` and `stuck` wait for an operator. */
 export interface Refund {
   readonly order: string
   readonly state: string
   readonly amount_fen: number
   readonly reason: string
-  readonly asked_at: number
+  readonly requested_at: number
   readonly decided_at?: number
   readonly attempts: number
   readonly note?: string
 }
 
-export const REFUND_STATES = ['asked', 'stuck', 'open', 'done', 'declined'] as const
+export const REFUND_STATES = ['requested', 'stuck', 'open', 'done', 'declined'] as const
 
 /** The parcel of an order. */
 export interface Shipment {
@@ -111,7 +111,7 @@ export interface ShipLine {
   readonly line: number
   readonly order?: string
   readonly result: string
-  readonly says?: string
+  readonly message?: string
 }
 
 export interface ShipReport {
@@ -129,7 +129,7 @@ export function parseRefund(value: unknown): Refund {
     state: text(f, 'state'),
     amount_fen: number(f, 'amount_fen'),
     reason: text(f, 'reason'),
-    asked_at: number(f, 'asked_at'),
+    requested_at: number(f, 'requested_at'),
     attempts: numberOr(f, 'attempts', 0),
     ...optional(f, 'decided_at', number),
     ...optional(f, 'note', text),
@@ -223,7 +223,7 @@ export function parseShipReport(value: unknown): ShipReport {
         line: number(l, 'line'),
         result: text(l, 'result'),
         ...optional(l, 'order', id),
-        ...optional(l, 'says', text),
+        ...optional(l, 'message', text),
       }
     }),
   }

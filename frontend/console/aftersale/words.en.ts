@@ -204,9 +204,9 @@ export const en = {
     rejections: 'Rejections by layer',
     noRejections: 'No rejections.',
     rejectionsUnknown: 'No data for this sale. Old data is deleted.',
-    attempts: (pressed: number, reserved: number) =>
+    attempts: (attempts: number, reserved: number) =>
       list('en', [
-        plural('en', pressed, { one: '# attempt to buy', other: '# attempts to buy' }),
+        plural('en', attempts, { one: '# attempt to buy', other: '# attempts to buy' }),
         plural('en', reserved, { one: '# reservation', other: '# reservations' }),
       ]),
     layers: {

@@ -201,7 +201,7 @@ export const zh: AftersaleWords = {
     rejections: '各层拒绝次数',
     noRejections: '没有拒绝。',
     rejectionsUnknown: '没有该活动的数据，旧数据已删除。',
-    attempts: (pressed, reserved) => `抢购 ${number(pressed)} 次，预占 ${number(reserved)} 次`,
+    attempts: (attempts, reserved) => `抢购 ${number(attempts)} 次，预占 ${number(reserved)} 次`,
     layers: { pace: '频率限制', node: '节点内存', redis: 'Redis 预占脚本' },
     money: '款项',
     paid: '已支付',

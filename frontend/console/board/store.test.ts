@@ -9,8 +9,8 @@ const frame = (over: object = {}) => ({
   buys_s: 10,
   reserved_s: 5,
   confirmed_s: 4,
-  refused_s: { sold_out: 3, busy: 2 },
-  press_ms: { p50: 8, p99: 20 },
+  rejected_s: { sold_out: 3, busy: 2 },
+  latency_ms: { p50: 8, p99: 20 },
   sales: [],
   partitions: [{ p: 0, lag: 2, pending: 1, oldest_ms: 40, dead: 0, deadlines: 7 }],
   nodes: [],
@@ -29,7 +29,7 @@ describe('the live board', () => {
     board.start({ now, history: [point(now - 10_000)] })
     board.apply(frame())
     expect(board.history.map(({ waiting }) => waiting)).toEqual([6, 3])
-    expect(board.frame).toMatchObject({ refused_s: 5, waiting: 3, payments: { in_doubt: 1 } })
+    expect(board.frame).toMatchObject({ rejected_s: 5, waiting: 3, payments: { in_doubt: 1 } })
   })
 
   it('shows the orders of hidden sales separately; the default is 0', () => {

@@ -38,7 +38,7 @@ export interface BoardNode {
   readonly sockets: number
   readonly users: number
   /** The leases that the node holds, and their end times. */
-  readonly leases: readonly { readonly of: string; readonly until: number }[]
+  readonly leases: readonly { readonly name: string; readonly until: number }[]
   readonly up_s: number
   /** `cpu`: number of processors in use; `heap`: bytes. */
   readonly cpu: number
@@ -50,7 +50,7 @@ export interface BoardNode {
 export interface Alarm {
   readonly name: string
   readonly since: number
-  readonly says: string
+  readonly message: string
   readonly do: string
   readonly link: string
 }
@@ -66,8 +66,8 @@ export interface Point {
   readonly buys_s: number
   readonly reserved_s: number
   readonly confirmed_s: number
-  readonly refused_s: number
-  readonly press_ms: Quantiles
+  readonly rejected_s: number
+  readonly latency_ms: Quantiles
   /** Entries that wait in all partitions. */
   readonly waiting: number
 }
@@ -128,7 +128,7 @@ function parseNode(value: unknown): BoardNode {
     users: numberOr(f, 'users', 0),
     leases: readable(f, 'leases', (value) => {
       const lease = fields(value, 'lease')
-      return { of: text(lease, 'of'), until: number(lease, 'until') }
+      return { name: text(lease, 'name'), until: number(lease, 'until') }
     }),
     up_s: numberOr(f, 'up_s', 0),
     cpu: numberOr(f, 'cpu', 0),
@@ -142,19 +142,19 @@ function parseAlarm(value: unknown): Alarm {
   return {
     name: text(f, 'name'),
     since: numberOr(f, 'since', 0),
-    says: text(f, 'says'),
+    message: text(f, 'message'),
     do: typeof f.do === 'string' ? f.do : '',
     link: typeof f.link === 'string' ? f.link : '',
   }
 }
 
 function quantiles(value: unknown): Quantiles {
-  const f = fields(value ?? {}, 'press_ms')
+  const f = fields(value ?? {}, 'latency_ms')
   return { p50: numberOr(f, 'p50', 0), p99: numberOr(f, 'p99', 0) }
 }
 
 function byCode(value: unknown): Record<string, number> {
-  const f = fields(value ?? {}, 'refused_s')
+  const f = fields(value ?? {}, 'rejected_s')
   return Object.fromEntries(Object.keys(f).map((code) => [code, number(f, code)]))
 }
 
@@ -173,8 +173,8 @@ function ratesOf(f: Fields): Omit<Point, 'at' | 'waiting'> {
     buys_s: numberOr(f, 'buys_s', 0),
     reserved_s: numberOr(f, 'reserved_s', 0),
     confirmed_s: numberOr(f, 'confirmed_s', 0),
-    refused_s: sum(byCode(f.refused_s)),
-    press_ms: quantiles(f.press_ms),
+    rejected_s: sum(byCode(f.rejected_s)),
+    latency_ms: quantiles(f.latency_ms),
   }
 }
 
@@ -186,7 +186,7 @@ export function parseBoard(value: unknown): BoardFrame {
     ...ratesOf(f),
     at: number(f, 'now'),
     waiting: partitions.reduce((total, { lag, pending }) => total + lag + pending, 0),
-    refused: byCode(f.refused_s),
+    refused: byCode(f.rejected_s),
     errors_s: numberOr(f, 'errors_s', 0),
     hidden_s: numberOr(f, 'hidden_s', 0),
     sales: readable(f, 'sales', parseSale),

@@ -8,7 +8,7 @@ import { checksInOrder, checkText, pageToFix } from './checks'
 import type { Check, SaleRecord } from './types'
 
 const check = (name: string, state: Check['state']): Check => ({
-  ...{ name, state, code: '', of: {}, says: '', do: '', link: '' },
+  ...{ name, state, code: '', values: {}, message: '', do: '', link: '' },
 })
 const sale = { id: '5', product: { id: '2' }, paused: false, loaded: true } as SaleRecord
 
@@ -38,7 +38,7 @@ describe('the text of a check', () => {
   const spec = readFileSync(new URL('../../../app/api/spec/openapi.yaml', import.meta.url), 'utf8')
   const [, listed = ''] = /\n {4}Check:[\s\S]*?\n {8}code:[\s\S]*?enum: \[([^\]]*)\]/.exec(spec) ?? []
   const codes = listed.split(',').map((code) => code.trim())
-  const found = { ...check('stock', 'fail'), says: 'gone', do: 'look' }
+  const found = { ...check('stock', 'fail'), message: 'gone', do: 'look' }
 
   it('exists in both languages for every code of the server', () => {
     expect(codes.length).toBeGreaterThan(40)
@@ -50,25 +50,25 @@ describe('the text of a check', () => {
         [checksEn, en.duration],
         [checksZh, zh.duration],
       ] as const)
-        expect(checkText({ ...found, code }, words, duration).says).not.toBe('gone')
+        expect(checkText({ ...found, code }, words, duration).message).not.toBe('gone')
     }
   })
 
   it('contains the values of the check', () => {
-    const low = { ...found, code: 'price_not_below', of: { price_fen: 990, list_price_fen: 900 } }
+    const low = { ...found, code: 'price_not_below', values: { price_fen: 990, list_price_fen: 900 } }
     expect(checkText(low, checksZh, zh.duration)).toEqual({
-      says: '秒杀价 ¥9.90 不低于原价 ¥9',
+      message: '秒杀价 ¥9.90 不低于原价 ¥9',
       do: '核对两个价格',
     })
-    const apart = { ...found, code: 'clocks_apart', of: { apart_ms: 4_200 } }
-    expect(checkText(apart, checksEn, en.duration).says).toContain('differ by 4.2 sec')
+    const apart = { ...found, code: 'clocks_apart', values: { apart_ms: 4_200 } }
+    expect(checkText(apart, checksEn, en.duration).message).toContain('differ by 4.2 sec')
     expect(checkText({ ...apart, do: '' }, checksEn, en.duration).do).toBe('')
   })
 
   it("is the server's text if the code is unknown", () => {
     for (const code of ['', 'comet', 'constructor'])
       expect(checkText({ ...found, code }, checksZh, zh.duration)).toEqual({
-        says: 'gone',
+        message: 'gone',
         do: 'look',
         lang: 'en',
       })

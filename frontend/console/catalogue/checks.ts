@@ -22,7 +22,7 @@ export function pageToFix(check: Check, sale: SaleRecord): string | undefined {
 
 /** A check as text, in the reader's language or in the server's English. */
 export interface CheckText {
-  readonly says: string
+  readonly message: string
   readonly do: string
   readonly lang?: 'en'
 }
@@ -34,9 +34,9 @@ export function checkText(
   duration: ConsoleWords['duration'],
 ): CheckText {
   const words = Object.hasOwn(known, check.code) ? known[check.code] : undefined
-  if (!words) return { says: check.says, do: check.do, lang: 'en' }
-  const of: Value = (name) => valueOf(name, check.of[name], duration)
-  return { says: words.says(of), do: check.do ? (words.do?.(of) ?? check.do) : '' }
+  if (!words) return { message: check.message, do: check.do, lang: 'en' }
+  const of: Value = (name) => valueOf(name, check.values[name], duration)
+  return { message: words.message(of), do: check.do ? (words.do?.(of) ?? check.do) : '' }
 }
 
 /** A value formatted by the suffix of its name. */

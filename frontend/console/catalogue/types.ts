@@ -85,10 +85,10 @@ export type CheckState = (typeof CHECK_STATES)[number]
 export interface Check {
   readonly name: string
   readonly state: CheckState
-  /** The finding and its values. `says` and `do` are English texts for codes that this page lacks. */
+  /** The finding and its values. `message` and `do` are English texts for codes that this page lacks. */
   readonly code: string
-  readonly of: Readonly<Record<string, unknown>>
-  readonly says: string
+  readonly values: Readonly<Record<string, unknown>>
+  readonly message: string
   readonly do: string
   /** Link to the runbook; empty from older servers. */
   readonly link: string
@@ -106,7 +106,7 @@ export interface PlannedSlot {
   readonly closes: string
   /** `new`, `there`, `overlaps` or `impossible`. */
   readonly state: string
-  readonly says: string
+  readonly message: string
 }
 
 export interface SlotPlan {
@@ -120,7 +120,7 @@ export interface ImportReport {
   readonly created: number
   readonly changed: number
   readonly same: number
-  readonly problems: readonly { readonly line: number; readonly column: string; readonly says: string }[]
+  readonly problems: readonly { readonly line: number; readonly column: string; readonly message: string }[]
   /** Names of the markup that the server removes from descriptions. */
   readonly removed: readonly { readonly line: number; readonly names: readonly string[] }[]
 }
@@ -226,8 +226,8 @@ function parseCheck(value: unknown): Check {
     name: text(f, 'name'),
     state,
     code: textOr(f, 'code'),
-    of: f.of === undefined ? {} : fields(f.of, 'of'),
-    says: text(f, 'says'),
+    values: f.values === undefined ? {} : fields(f.values, 'values'),
+    message: text(f, 'message'),
     do: textOr(f, 'do'),
     link: textOr(f, 'link'),
   }
@@ -248,7 +248,7 @@ export function parsePlan(value: unknown): SlotPlan {
         opens: text(line, 'opens'),
         closes: text(line, 'closes'),
         state: text(line, 'state'),
-        says: textOr(line, 'says'),
+        message: textOr(line, 'message'),
       }
     }),
     new: number(f, 'new'),
@@ -265,7 +265,11 @@ export function parseImport(value: unknown): ImportReport {
     same: number(f, 'same'),
     problems: list(f, 'problems', (one) => {
       const problem = fields(one, 'problem')
-      return { line: number(problem, 'line'), column: textOr(problem, 'column'), says: text(problem, 'says') }
+      return {
+        line: number(problem, 'line'),
+        column: textOr(problem, 'column'),
+        message: text(problem, 'message'),
+      }
     }),
     removed: (Array.isArray(f.removed) ? f.removed : []).map((one) => {
       const line = fields(one, 'line')

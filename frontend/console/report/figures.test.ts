@@ -80,15 +80,15 @@ describe('a report', () => {
   it('is parsed without the optional fields', () => {
     const r = parseSaleReport(minimal)
     expect(r.to_pay).toBeUndefined()
-    expect(r.presses).toBeUndefined()
+    expect(r.buys).toBeUndefined()
     expect(r.states[0]?.reason).toBe('')
   })
 
   it('is parsed with all fields', () => {
     const waits = { orders: 5, p50_ms: 12, p99_ms: 80 }
     const away = [{ layer: 'node', code: 'sold_out', buys: 7 }]
-    const presses = { pressed: 9, reserved: 2, turned_away: away, to_order: waits }
-    expect(parseSaleReport({ ...minimal, to_pay: waits, presses }).presses).toEqual(presses)
+    const buys = { attempts: 9, reserved: 2, rejected: away, to_order: waits }
+    expect(parseSaleReport({ ...minimal, to_pay: waits, buys }).buys).toEqual(buys)
   })
 
   it('is rejected without the amounts', () => {

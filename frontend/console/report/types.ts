@@ -42,9 +42,9 @@ export interface Rejection {
 
 /** Counters of the nodes for buy attempts. */
 export interface Attempts {
-  readonly pressed: number
+  readonly attempts: number
   readonly reserved: number
-  readonly turned_away: readonly Rejection[]
+  readonly rejected: readonly Rejection[]
   /** From the buy attempt to the order event. */
   readonly to_order?: Waits
 }
@@ -62,7 +62,7 @@ export interface SaleReport {
   /** Maximum orders per second in the first two minutes. */
   readonly peak: number
   readonly to_pay?: Waits
-  readonly presses?: Attempts
+  readonly buys?: Attempts
   readonly states: readonly OrderCount[]
   readonly money: {
     readonly paid_fen: number
@@ -103,12 +103,12 @@ function parseSide(value: unknown): Side {
 }
 
 function parseAttempts(value: unknown): Attempts {
-  const f = fields(value, 'presses')
+  const f = fields(value, 'buys')
   return {
-    pressed: number(f, 'pressed'),
+    attempts: number(f, 'attempts'),
     reserved: number(f, 'reserved'),
-    turned_away: list(f, 'turned_away', (item) => {
-      const t = fields(item, 'turned_away')
+    rejected: list(f, 'rejected', (item) => {
+      const t = fields(item, 'rejected')
       return { layer: text(t, 'layer'), code: text(t, 'code'), buys: number(t, 'buys') }
     }),
     ...optional(f, 'to_order', (o, name) => parseWaits(o[name])),
@@ -131,7 +131,7 @@ export function parseSaleReport(value: unknown): SaleReport {
     minutes: list(speed, 'minutes', parsePoint),
     peak: numberOr(speed, 'peak', 0),
     ...optional(f, 'to_pay', (o, name) => parseWaits(o[name])),
-    ...optional(f, 'presses', (o, name) => parseAttempts(o[name])),
+    ...optional(f, 'buys', (o, name) => parseAttempts(o[name])),
     states: list(f, 'states', (item) => {
       const s = fields(item, 'state')
       return {

@@ -230,7 +230,7 @@ export const catalogueEn = {
     problems: 'Problems',
     line: 'Line',
     column: 'Column',
-    says: 'Problem',
+    message: 'Problem',
     removed: 'The import removes markup from these descriptions:',
     notYet: 'Correct these problems before the import.',
     fits: 'The file is valid. Nothing has changed yet.',

@@ -211,7 +211,7 @@ export const catalogueZh: CatalogueWords = {
     problems: '问题',
     line: '行',
     column: '列',
-    says: '说明',
+    message: '说明',
     removed: '导入时会从以下商品详情中删除标记：',
     notYet: '请先改正这些问题，再导入。',
     fits: '文件有效，尚未修改任何内容。',

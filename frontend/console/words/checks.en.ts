@@ -3,7 +3,7 @@ export type Value = (name: string) => string
 
 /** The text of a finding, and an action unless the finding implies it. */
 export interface CheckWords {
-  readonly says: (of: Value) => string
+  readonly message: (of: Value) => string
   readonly do?: (of: Value) => string
 }
 
@@ -28,118 +28,127 @@ const duty = (of: Value): string => duties[of('role')] ?? of('role')
 
 /** The findings of a sale's readiness checks, by the server's codes; checks.zh.ts has the same codes. */
 export const checksEn: Record<string, CheckWords> = {
-  unread: { says: (of) => `cannot read ${parts[of('what')] ?? of('what')} right now`, do: stores },
-  sale_archived: { says: () => 'the sale is archived and not visible', do: () => 'Restore it' },
-  sale_over: { says: () => 'the sale is over', do: () => 'Copy it to another slot' },
-  sale_paused: { says: () => 'the sale is paused, so buys are rejected', do: () => 'Resume it' },
+  unread: { message: (of) => `cannot read ${parts[of('what')] ?? of('what')} right now`, do: stores },
+  sale_archived: { message: () => 'the sale is archived and not visible', do: () => 'Restore it' },
+  sale_over: { message: () => 'the sale is over', do: () => 'Copy it to another slot' },
+  sale_paused: { message: () => 'the sale is paused, so buys are rejected', do: () => 'Resume it' },
   product_archived: {
-    says: () => 'the product is archived',
+    message: () => 'the product is archived',
     do: () => 'Restore the product, or archive the sale',
   },
-  no_picture: { says: () => 'the product has no picture', do: () => 'Upload a picture' },
+  no_picture: { message: () => 'the product has no picture', do: () => 'Upload a picture' },
   price_not_below: {
-    says: (of) => `the sale price, ${of('price_fen')}, is not below the list price, ${of('list_price_fen')}`,
+    message: (of) =>
+      `the sale price, ${of('price_fen')}, is not below the list price, ${of('list_price_fen')}`,
     do: () => 'Check both prices',
   },
   limit_above_stock: {
-    says: () => 'the limit per buyer exceeds the stock',
+    message: () => 'the limit per buyer exceeds the stock',
     do: () => 'Lower the limit',
   },
   offered: {
-    says: (of) =>
+    message: (of) =>
       `${of('product')} at ${of('price_fen')}; units: ${of('units')}; limit per buyer: ${of('limit')}`,
   },
-  loaded_later: { says: () => 'the sale is loaded five minutes before it opens' },
-  not_loaded_yet: { says: () => 'the sale is not loaded yet', do: () => 'Check again in a minute' },
+  loaded_later: { message: () => 'the sale is loaded five minutes before it opens' },
+  not_loaded_yet: { message: () => 'the sale is not loaded yet', do: () => 'Check again in a minute' },
   not_loaded: {
-    says: () => 'the sale is not loaded',
+    message: () => 'the sale is not loaded',
     do: () => 'Check that a node with the role api runs. Search its log for warming up',
   },
   stock_differs: {
-    says: (of) =>
+    message: (of) =>
       `units in Redis: ${of('redis_initial')} + ${of('redis_added')}; units in the database: ${of('initial')} + ${of('added')}`,
     do: () => 'Run stampede audit',
   },
-  stock_loaded: { says: (of) => `units: ${of('stock')} free, ${of('held')} held, ${of('sold')} sold` },
-  partition_missing: { says: (of) => `partition ${of('partition')} is not in Redis`, do: recover },
-  partition_rebuilding: { says: (of) => `partition ${of('partition')} is being recovered`, do: recover },
+  stock_loaded: { message: (of) => `units: ${of('stock')} free, ${of('held')} held, ${of('sold')} sold` },
+  partition_missing: { message: (of) => `partition ${of('partition')} is not in Redis`, do: recover },
+  partition_rebuilding: { message: (of) => `partition ${of('partition')} is being recovered`, do: recover },
   epochs_differ: {
-    says: (of) =>
+    message: (of) =>
       `partition ${of('partition')} is at epoch ${of('redis')} in Redis and ${of('database')} in the database`,
     do: recover,
   },
-  partition_fits: { says: (of) => `partition ${of('partition')} is at epoch ${of('epoch')}` },
+  partition_fits: { message: (of) => `partition ${of('partition')} is at epoch ${of('epoch')}` },
   writes_rejected: {
-    says: (of) => `partition ${of('partition')} rejects writes, so buys are rejected`,
+    message: (of) => `partition ${of('partition')} rejects writes, so buys are rejected`,
     do: () => 'Check that the disk and the memory of Redis are not full',
   },
   backlog_full: {
-    says: (of) =>
+    message: (of) =>
       `reservations that wait for the database: ${of('waiting')}; at ${of('most')}, buys are rejected`,
     do: workers,
   },
-  backlog_grows: { says: (of) => `reservations that wait for the database: ${of('waiting')}`, do: workers },
+  backlog_grows: {
+    message: (of) => `reservations that wait for the database: ${of('waiting')}`,
+    do: workers,
+  },
   dead_letters: {
-    says: (of) => `dead letters of the partition that need a decision: ${of('dead')}`,
+    message: (of) => `dead letters of the partition that need a decision: ${of('dead')}`,
     do: () => 'Run stampede dead list',
   },
-  backlog_fits: { says: (of) => `reservations that wait for the database: ${of('waiting')}` },
+  backlog_fits: { message: (of) => `reservations that wait for the database: ${of('waiting')}` },
   no_node: {
-    says: (of) => `no node ${duty(of)}`,
+    message: (of) => `no node ${duty(of)}`,
     do: (of) => `Start a node with the role ${of('role')}`,
   },
   one_node: {
-    says: (of) => `only ${of('node')} ${duty(of)}`,
+    message: (of) => `only ${of('node')} ${duty(of)}`,
     do: (of) => `Start another node with the role ${of('role')}, so that one can fail`,
   },
-  nodes: { says: (of) => `${of('nodes')} nodes: each ${duty(of)}` },
+  nodes: { message: (of) => `${of('nodes')} nodes: each ${duty(of)}` },
   clocks_apart: {
-    says: (of) => `the clocks of Redis, the database and this node differ by ${of('apart_ms')}`,
+    message: (of) => `the clocks of Redis, the database and this node differ by ${of('apart_ms')}`,
     do: () => 'Synchronize all machines with a time server. The clock of Redis decides when a sale opens',
   },
   clocks_agree: {
-    says: (of) => `the clocks of Redis, the database and this node differ by ${of('apart_ms')}`,
+    message: (of) => `the clocks of Redis, the database and this node differ by ${of('apart_ms')}`,
   },
   no_gateway: {
-    says: () => 'no payment gateway is set, so orders cannot be paid',
+    message: () => 'no payment gateway is set, so orders cannot be paid',
     do: () => 'Set STAMPEDE_ALIPAY_APP_ID and the related settings',
   },
   gateway_silent: {
-    says: () => 'the payment gateway does not respond',
+    message: () => 'the payment gateway does not respond',
     do: () => 'Check that this node can reach the gateway',
   },
-  gateway_refuses: { says: () => 'the payment gateway responds, but rejects the queries', do: config },
-  gateway_answers: { says: () => 'the payment gateway responds' },
+  gateway_refuses: { message: () => 'the payment gateway responds, but rejects the queries', do: config },
+  gateway_answers: { message: () => 'the payment gateway responds' },
   no_mail_server: {
-    says: () => 'no mail server is set; e-mails are written to files',
+    message: () => 'no mail server is set; e-mails are written to files',
     do: () => 'Set STAMPEDE_SMTP_URL',
   },
   mails_dead: {
-    says: (of) => `e-mails that could not be sent: ${of('dead')}`,
+    message: (of) => `e-mails that could not be sent: ${of('dead')}`,
     do: () => 'Run stampede mail list',
   },
-  mails_sent: { says: () => 'a mail server is set, and all e-mails were sent' },
+  mails_sent: { message: () => 'a mail server is set, and all e-mails were sent' },
   embedded: {
-    says: () => 'embedded stores are for tests only; a crash loses reservations that are not in the database',
+    message: () =>
+      'embedded stores are for tests only; a crash loses reservations that are not in the database',
     do: () => 'Use Redis and MySQL for a real sale',
   },
   setting_weak: {
-    says: (of) => `${of('store')}: ${of('setting')} is ${of('is')}, so a crash may lose confirmed data`,
+    message: (of) => `${of('store')}: ${of('setting')} is ${of('is')}, so a crash may lose confirmed data`,
     do: (of) => `Set it to ${of('want')}. Run stampede checkconfig for details`,
   },
   setting_unknown: {
-    says: (of) => `${of('store')}: cannot read ${of('setting')}`,
+    message: (of) => `${of('store')}: cannot read ${of('setting')}`,
     do: (of) => `Make sure that it is ${of('want')}`,
   },
-  log_not_written: { says: () => 'Redis: the last write of the log failed', do: disk },
-  log_not_rewritten: { says: () => 'Redis: the last rewrite of the log failed, so the log grows', do: disk },
+  log_not_written: { message: () => 'Redis: the last write of the log failed', do: disk },
+  log_not_rewritten: {
+    message: () => 'Redis: the last rewrite of the log failed, so the log grows',
+    do: disk,
+  },
   no_replica: {
-    says: () => 'Redis has no replica; if its disk fails, reservations that are not in the database are lost',
+    message: () =>
+      'Redis has no replica; if its disk fails, reservations that are not in the database are lost',
     do: () => 'Add a replica to Redis, and back up its disk',
   },
   no_binary_log: {
-    says: () => 'MySQL has no binary log; a backup can be restored only to its own time',
+    message: () => 'MySQL has no binary log; a backup can be restored only to its own time',
     do: () => 'Set log_bin, and back up the log with the data',
   },
-  durable: { says: () => 'both stores keep all confirmed data' },
+  durable: { message: () => 'both stores keep all confirmed data' },
 }

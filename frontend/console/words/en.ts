@@ -408,7 +408,7 @@ export const en = {
     internal: 'Server error',
   } satisfies Record<ErrorCode, string>,
   /** Translations of the server's alarms. The server provides the English texts. */
-  alarms: {} as Record<string, { says: string; do: string }>,
+  alarms: {} as Record<string, { message: string; do: string }>,
   lost: 'No response from the server.',
   unknown: 'The response of the server is not readable.',
 }

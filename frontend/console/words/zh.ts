@@ -379,43 +379,43 @@ export const zh: ConsoleWords = {
   },
   alarms: {
     nothing_moving: {
-      says: '有抢购请求或等待的条目，但 10 秒内没有订单落库，或某个节点的抢购全部返回繁忙。',
+      message: '有抢购请求或等待的条目，但 10 秒内没有订单落库，或某个节点的抢购全部返回繁忙。',
       do: '检查 worker 是否在运行、数据库是否响应、是否有行被锁。',
     },
     lag_grows: {
-      says: '分区积压已连续增长 30 秒。',
+      message: '分区积压已连续增长 30 秒。',
       do: '增加 worker，或查找变慢的原因。在此之前买家等待更久。',
     },
     redis_away: {
-      says: 'Redis 没有响应，此处仅显示单个节点的数据。',
+      message: 'Redis 没有响应，此处仅显示单个节点的数据。',
       do: '恢复 Redis 及其磁盘。在此之前无法售出商品，抢购会提示重试。',
     },
     writes_rejected: {
-      says: 'Redis 可以读取，但拒绝写入或写入未完成。',
+      message: 'Redis 可以读取，但拒绝写入或写入未完成。',
       do: '检查 Redis 的磁盘或内存是否已满。在此之前抢购会提示繁忙，买家可以重试。',
     },
     database_away: {
-      says: '数据库没有响应。',
+      message: '数据库没有响应。',
       do: '恢复数据库。已预占的库存在 Redis 中等待；积压达到上限后抢购会提示繁忙。',
     },
     entry_stuck: {
-      says: '有条目等待落库超过 5 分钟，其后的条目都保留在流中。',
+      message: '有条目等待落库超过 5 分钟，其后的条目都保留在流中。',
       do: '查找阻塞的原因，通常是活动的行被锁。在此之前 Redis 占用的内存会增加。',
     },
     dead_letters: {
-      says: '有订单无法写入，已进入死信。',
+      message: '有订单无法写入，已进入死信。',
       do: '用 stampede dead list 查看原因，然后重放或丢弃。',
     },
     partition_closed: {
-      says: '分区因恢复而关闭，且恢复未结束；其活动的抢购提示繁忙。',
+      message: '分区因恢复而关闭，且恢复未结束；其活动的抢购提示繁忙。',
       do: '在日志中查找 check partitions，日志每 2 秒记录一次原因。',
     },
     sale_stuck: {
-      says: '恢复之后，有活动需要人工处理订单，已显示为暂停。',
+      message: '恢复之后，有活动需要人工处理订单，已显示为暂停。',
       do: '用 stampede recover 列出剩余订单，逐个处理。',
     },
     database_at_risk: {
-      says: '数据库服务器已被替换，或半同步复制没有生效。',
+      message: '数据库服务器已被替换，或半同步复制没有生效。',
       do: '将节点连接到正在使用的服务器，并恢复其从库。',
     },
   },
