@@ -80,7 +80,7 @@ func (c *client) sendLocked(frame []byte) {
 	c.startWriter()
 }
 
-// offerNews queues a hint. It replaces a queued hint of the same subject.
+// offerHint queues a hint. It replaces a queued hint of the same subject.
 func (c *client) offerHint(subject string, frame *websocket.PreparedMessage) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -154,7 +154,7 @@ func opTime(c *client, _ *opContext, r *request) (any, error) {
 }
 
 // opWatch adds a slot or sales to the watch set and replies with their snapshot. Changes between the snapshot and the
-// first tick are sent again, from recentNews and with a tick of the whole set. A whole slot is never rejected: if no
+// first tick are sent again, from recentHints and with a tick of the whole set. A whole slot is never rejected: if no
 // place is left for a combined set, the client watches this slot alone.
 func opWatch(c *client, ctx *opContext, r *request) (any, error) {
 	slot, sales, failed := r.watchFields()

@@ -82,7 +82,7 @@ func (f Figures) Points(ctx context.Context, last int) ([]board.Point, error) {
 
 // PartitionFigures returns the figures of all partitions, in their order. It tries a write in each partition.
 func (f Figures) PartitionFigures(ctx context.Context) ([]board.PartitionFigures, error) {
-	stats, err := Queue{f.connection}.Stats(ctx)
+	stats, err := Queue(f).Stats(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,7 @@ import (
 	"stampede/app/outbox"
 )
 
-// headersOf lists all headers of an e-mail.
+// allowedHeaders lists all headers of an e-mail.
 var allowedHeaders = []string{
 	"Auto-Submitted", "Content-Transfer-Encoding", "Content-Type", "Date", "From", "Message-Id", "Mime-Version", "Subject",
 	"To",

@@ -7,10 +7,9 @@ import (
 	"strconv"
 )
 
-func (s *Simulator) showLedger(w http.ResponseWriter, _ *http.Request) { writeJSON(w, s.Ledger()) }
-
-func (s *Simulator) showFaults(w http.ResponseWriter, _ *http.Request) {
-	writeJSON(w, map[string]any{"faults": s.faults.all()})
+// show returns the handler of a read.
+func show(read func() any) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, read()) }
 }
 
 func (s *Simulator) addFault(w http.ResponseWriter, r *http.Request) {

@@ -83,12 +83,12 @@ func (n *node) openPayment(o shop.Order) error {
 	return err
 }
 
-// settleNow has the effect of a notification with the current trade state.
 // setAddress sets the address of the order to homeAddress.
 func (n *node) setAddress(o shop.Order) (shop.OrderState, error) {
 	return n.addresses.SetAddress(n.ctx, o.User, o.ID, new(homeAddress))
 }
 
+// settleNow has the effect of a notification with the current trade state.
 func (n *node) settleNow(o shop.Order) error {
 	t, err := n.gateway.Query(n.ctx, o.ID)
 	if err == nil {

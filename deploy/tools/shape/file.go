@@ -59,7 +59,9 @@ func (f *file) lineOf(p token.Pos) int { return f.fset.Position(p).Line }
 // figures are the sums over files.
 type figures struct {
 	interfaces               int
-	wide                     []string // functions with more than five parameters
+	ports                    map[string]int // methods of the interfaces
+	methods                  map[string]int // of the types, by package and type
+	wide                     []string       // functions with more than five parameters
 	packages                 map[string]int
 	fileLines, functionLines []int
 	exported, documented     int
@@ -68,7 +70,7 @@ type figures struct {
 
 // total leaves test code out, except for functions with many parameters.
 func total(files []*file) figures {
-	t := figures{packages: map[string]int{}}
+	t := figures{packages: map[string]int{}, ports: map[string]int{}, methods: map[string]int{}}
 	for _, f := range files {
 		for _, declaration := range f.syntax.Decls {
 			t.addDeclaration(f, declaration)
@@ -83,6 +85,12 @@ func total(files []*file) figures {
 	return t
 }
 
+// receiverOf returns the name of the method's type.
+func receiverOf(method *ast.FuncDecl) string {
+	name, _, _ := strings.Cut(strings.TrimPrefix(types.ExprString(method.Recv.List[0].Type), "*"), "[")
+	return name
+}
+
 func (t *figures) addDeclaration(f *file, declaration ast.Decl) {
 	function, ok := declaration.(*ast.FuncDecl)
 	if ok && function.Type.Params.NumFields() > 5 {
@@ -93,6 +101,9 @@ func (t *figures) addDeclaration(f *file, declaration ast.Decl) {
 	}
 	if ok {
 		t.functionLines = append(t.functionLines, f.lineOf(function.End())-f.lineOf(function.Pos())+1)
+		if function.Recv != nil {
+			t.methods[f.syntax.Name.Name+"."+receiverOf(function)]++
+		}
 		if function.Recv == nil ||
 			ast.IsExported(strings.TrimPrefix(types.ExprString(function.Recv.List[0].Type), "*")) {
 			t.addName(function.Name, function.Doc)
@@ -103,8 +114,9 @@ func (t *figures) addDeclaration(f *file, declaration ast.Decl) {
 	for _, spec := range group.Specs {
 		switch s := spec.(type) {
 		case *ast.TypeSpec:
-			if _, ok := s.Type.(*ast.InterfaceType); ok {
+			if port, ok := s.Type.(*ast.InterfaceType); ok {
 				t.interfaces++
+				t.ports[f.syntax.Name.Name+"."+s.Name.Name] = port.Methods.NumFields()
 			}
 			t.addName(s.Name, group.Doc, s.Doc, s.Comment)
 		case *ast.ValueSpec:
@@ -129,13 +141,13 @@ func (t *figures) addName(name *ast.Ident, docs ...*ast.CommentGroup) {
 	}
 }
 
-// largest returns the number of files and the folder of the package with the most files.
-func (t figures) largest() string {
+// largest returns the largest number with its name.
+func largest(counts map[string]int) string {
 	most := ""
-	for folder, n := range t.packages {
-		if n > t.packages[most] || n == t.packages[most] && folder < most {
-			most = folder
+	for name, n := range counts {
+		if n > counts[most] || n == counts[most] && name < most {
+			most = name
 		}
 	}
-	return fmt.Sprintf("%d (%s)", t.packages[most], most)
+	return fmt.Sprintf("%d (%s)", counts[most], most)
 }

@@ -42,7 +42,8 @@ func TestTotal(t *testing.T) {
 	got := total([]*file{parsed(t, "a/a.go", source), parsed(t, "a/a_test.go", source)})
 	want := figures{
 		interfaces: 1, wide: []string{"a/a.go:14 Wide", "a/a_test.go:14 Wide"},
-		packages:  map[string]int{"a": 1},
+		packages: map[string]int{"a": 1}, ports: map[string]int{"a.Reader": 1},
+		methods:   map[string]int{"a.Undocumented": 1, "a.hidden": 1},
 		fileLines: []int{21}, functionLines: []int{1, 4}, exported: 3, documented: 1, nonBlank: 14, comments: 3,
 	}
 	if !reflect.DeepEqual(got, want) {
