@@ -26,7 +26,7 @@ type watchSets struct {
 	salesBySlot  map[shop.ID][]shop.ID   // sales of each watched slot
 	closingTimes map[subject]shop.Millis // closing times; a subject without an entry is not watched
 	tickNo       int64                   // number of the newest tick
-	places       limits.Places           // limits the watch sets; one whole slot needs no place
+	places       limits.Places           // the quota of watch sets; a set of one whole slot needs no place
 
 	tickMu    sync.Mutex // serializes ticks
 	lineTable *lineTable
@@ -122,8 +122,8 @@ func (ws *watchSets) takePlaceLocked(c *client, s *watchSet) {
 	ws.places.Add(c.currentIdentity().User, c.addr, 1)
 }
 
-// recordSlotSales records the sales of the slot in a snapshot, and the closing times of the slot and the single sales.
-func (ws *watchSets) recordSlotSales(view *catalog.WatchView, singles []shop.ID) {
+// recordSnapshot records from a snapshot the sales of its slot, and the closing times of the slot and the single sales.
+func (ws *watchSets) recordSnapshot(view *catalog.WatchView, singles []shop.ID) {
 	var sales []shop.ID
 	for i := range view.Sales {
 		if view.Sales[i].Slot == view.Slot {
@@ -155,7 +155,7 @@ func (ws *watchSets) dropUnwatchedSlotsLocked(joining shop.ID) {
 	for slot := range ws.salesBySlot {
 		if !watched[slot] {
 			delete(ws.salesBySlot, slot)
-			delete(ws.closingTimes, subject{slot, true})
+			delete(ws.closingTimes, subject{id: slot, slot: true})
 		}
 	}
 }
@@ -273,5 +273,6 @@ func (r *recentHints) mark() int64 {
 func (r *recentHints) since(mark int64) []recentHint {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.Clone(r.entries[max(0, len(r.entries)-int(r.count-mark)):])
+	missed := int(r.count - mark)
+	return slices.Clone(r.entries[max(0, len(r.entries)-missed):])
 }

@@ -25,7 +25,8 @@ type personalEvents struct {
 	wake      chan struct{}                 // signal: messages may be lost
 	proven    atomic.Pointer[provenInstant] // see follow.go; nil: no proven instant in the current history
 	histories atomic.Uint32                 // number of changes to another database history
-	// lastProven is proven.readAt when proven was last set to nil: in ns since connections.began, 0 before that.
+	// lastProven is the read time of the last proven instant before proven was set to nil, in ns since
+	// connections.began; 0: none.
 	lastProven atomic.Int64
 
 	helloQueue  *queue[*replayRequest] // reads for the op `hello`
@@ -73,11 +74,11 @@ func (p *personalEvents) deliver(m shop.Message) error {
 			return err
 		}
 		devices := p.conns.devices(change.User)
-		push := p.push(change, devices)
+		span := p.push(change, devices)
 		for _, c := range devices {
 			c.queueEvent(change.User, change.Frame)
 		}
-		push.Finish(nil)
+		span.Finish(nil)
 		if p.options.FirstPublished != nil && len(devices) > 0 && change.IsFirst() {
 			p.options.FirstPublished(change.Order, change.Sale)
 		}
@@ -91,9 +92,9 @@ func (p *personalEvents) push(change shop.Change, devices []*client) *trace.Span
 	if change.Trace == nil || len(devices) == 0 {
 		return nil
 	}
-	push := p.options.Tracer.Follow(change.Trace, "push", time.Now())
-	push.NoteNumber("sockets", int64(len(devices)))
-	return push
+	span := p.options.Tracer.Follow(change.Trace, "push", time.Now())
+	span.NoteNumber("sockets", int64(len(devices)))
+	return span
 }
 
 // subscribed records a new subscription. The node then reads rows, because it may have missed earlier messages.

@@ -135,20 +135,20 @@ func (c *client) dropTick() {
 }
 
 // startClose closes the connection after the queued frames. Only the first code counts.
-func (c *client) startClose(code CloseCode) { c.startCloseWithin(code, maxRetryDelay) }
+func (c *client) startClose(code CloseCode) { c.startCloseWithDelay(code, maxRetryDelay) }
 
-// startCloseWithin is startClose with the given maximum of the reconnect delay.
-func (c *client) startCloseWithin(code CloseCode, maxDelay time.Duration) {
+// startCloseWithDelay is startClose with the given maximum of the reconnect delay.
+func (c *client) startCloseWithDelay(code CloseCode, maxDelay time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.startCloseLocked(code, maxDelay)
 }
 
-// startCloseAfterOp calls startCloseWithin after the running op has finished. It does not block.
+// startCloseAfterOp calls startCloseWithDelay after the running op has finished. It does not block.
 func (c *client) startCloseAfterOp(code CloseCode, maxDelay time.Duration) {
 	closeNow := func() {
 		defer c.opMu.Unlock()
-		c.startCloseWithin(code, maxDelay)
+		c.startCloseWithDelay(code, maxDelay)
 	}
 	if c.opMu.TryLock() {
 		closeNow()

@@ -67,14 +67,14 @@ func (c CloseCode) retryAfter(maxDelay time.Duration) time.Duration {
 	return minRetryDelay + rand.N(max(maxDelay-minRetryDelay, time.Millisecond))
 }
 
-// maxPause is the maximum reconnect delay of a drained client, for any drain duration.
+// maxPause is the maximum reconnect delay of a drained client, however long the drain may take.
 const maxPause = 5 * time.Second
 
 // drainReplyTimeout is how long a drain waits for the reply to a running op.
 const drainReplyTimeout = 3 * time.Second
 
 // Drain closes all connections and accepts no new ones. Each client receives the reply to its running op, then `bye`
-// with a reconnect delay of at most `within` (and 5 s), then a close frame. After drainReplyTimeout, Drain no longer
+// with a reconnect delay of at most the smaller of `within` and maxPause (and at least minRetryDelay), then a close frame. After drainReplyTimeout, Drain no longer
 // waits for replies. When ctx ends, Drain cuts the remaining connections and returns the error of ctx. Run must not end
 // before Drain, so that no event is missed.
 func (cs *connections) Drain(ctx context.Context, within time.Duration) error {
@@ -87,7 +87,7 @@ func (cs *connections) Drain(ctx context.Context, within time.Duration) error {
 	}
 	late := time.AfterFunc(drainReplyTimeout, func() {
 		for _, c := range cs.allClients() {
-			c.startCloseWithin(CloseDrain, min(within, maxPause))
+			c.startCloseWithDelay(CloseDrain, min(within, maxPause))
 		}
 	})
 	defer late.Stop()
@@ -109,7 +109,7 @@ func (cs *connections) Drain(ctx context.Context, within time.Duration) error {
 }
 
 // CloseBlocked closes the connections that are now blocked. Call it after the result of Options.Blocked has changed.
-// A new connection is checked after enter, so that no blocked connection stays open.
+// A new connection is checked after connections.enter, so that no blocked connection stays open.
 func (cs *connections) CloseBlocked() {
 	for _, c := range cs.allClients() {
 		if cs.closeIfBlocked(c) {
@@ -152,18 +152,20 @@ func (cs *connections) checkClientsOnce() {
 		}
 		if silent >= cs.options.IdleAfter && c.isGreeted() { // before hello, the read deadline applies
 			c.startClose(CloseIdle)
+			cs.waitForWriters()
 			continue
 		}
 		identity := c.currentIdentity()
-		before := c.revoked
+		wasRevoked := c.revoked
 		c.revoked = identity.User != 0 && cs.options.Shop.Revoked(identity)
 		switch {
 		case identity.User == 0:
-		case c.revoked && before:
+		case c.revoked && wasRevoked:
 			c.startClose(CloseRevoked)
 			cs.waitForWriters()
 		case now > identity.Expires.Add(cs.options.TokenGrace):
 			c.startClose(CloseToken)
+			cs.waitForWriters()
 		}
 	}
 }

@@ -12,8 +12,8 @@
 //  3. Each node has one subscription for all partitions (listener.go). It queues each change for the connections of its
 //     user (changes.go, personal.go).
 //  4. sequences.go detects missing messages. The node then reads the rows of all connected users (follow.go, rows.go).
-//  5. Steps 3 and 4 prove an instant of the database's clock. An instant is proven when all changes up to it are
-//     queued for the connections. Events carry the newest proven instant as their cursor.
+//  5. An instant of the database's clock is proven when all changes up to it are queued for the connections. Steps 3
+//     and 4 prove later and later instants. Events carry the newest proven instant as their cursor.
 //  6. A hello with a cursor receives the rows changed since then, with an overlap of one minute (replay.go). Clients
 //     recognise repeats by `rev`.
 //

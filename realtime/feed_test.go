@@ -112,8 +112,8 @@ func (d *database) commitWithAge(ago time.Duration, orders ...shop.Order) {
 	}
 }
 
-// feed simulates the database and the Redis of a shop. All nodes of the shop share one feed. It publishes changes after
-// a COMMIT, like the services.
+// feed is the source of changes of a shop: a database in memory and a real Redis. All nodes of the shop share one feed.
+// It publishes changes after a COMMIT, like the services.
 type feed struct {
 	*database
 	redis     *redis.Client // for all calls except subscriptions
@@ -121,7 +121,8 @@ type feed struct {
 	namespace string
 }
 
-// newFeed returns a feed on a Redis. The number of its Redis database separates the channels of tests.
+// newFeed returns a feed on a Redis. Channels are shared by all databases of a Redis, so the namespace contains the name
+// of the test and the URL.
 func newFeed(t testing.TB, redisURL string) *feed {
 	t.Helper()
 	f := &feed{

@@ -5,11 +5,12 @@ import (
 	"stampede/app/shop"
 )
 
+// goldPoint is the content of the golden frame of a point of the board.
 func goldPoint() board.Point {
 	return board.Point{
-		At: goldNow - 5000, BuysS: 310.2, ReservedS: 12.4, ConfirmedS: 12.2, HiddenS: 1.5,
-		RefusedS:  map[shop.Code]float64{shop.SoldOut: 293.8, shop.RateLimited: 4},
-		LatencyMS: board.LatencyTimes{P50: 14, P99: 62, N: 61}, Sockets: 1532, Open: 6, Lags: []int64{0, 3},
+		At: goldNow - 5000, BuysPerS: 310.2, ReservedPerS: 12.4, ConfirmedPerS: 12.2, HiddenPerS: 1.5,
+		RejectedPerS: map[shop.Code]float64{shop.SoldOut: 293.8, shop.RateLimited: 4},
+		LatencyMS:    board.LatencyTimes{P50: 14, P99: 62, N: 61}, Sockets: 1532, Open: 6, Lags: []int64{0, 3},
 		Pending: 12,
 	}
 }
@@ -17,9 +18,9 @@ func goldPoint() board.Point {
 func goldBoard() *board.Board {
 	v := goldView()
 	return &board.Board{
-		Now: goldNow, BuysS: 310, ReservedS: 12.4, ConfirmedS: 12, HiddenS: 2.5,
-		RefusedS:  map[shop.Code]float64{shop.SoldOut: 293.6, shop.RateLimited: 4},
-		LatencyMS: board.LatencyTimes{P50: 14, P99: 62, N: 61},
+		Now: goldNow, BuysPerS: 310, ReservedPerS: 12.4, ConfirmedPerS: 12, HiddenPerS: 2.5,
+		RejectedPerS: map[shop.Code]float64{shop.SoldOut: 293.6, shop.RateLimited: 4},
+		LatencyMS:    board.LatencyTimes{P50: 14, P99: 62, N: 61},
 		Sales: []board.Sale{{
 			ID: goldSale, Name: v.Product.Name, Phase: v.Phase, Stock: 36, Held: v.Held, Sold: v.Sold,
 			Initial: v.Initial, Added: v.Added, Withdrawn: 1, Rate: v.Rate,
@@ -28,7 +29,7 @@ func goldBoard() *board.Board {
 		Partitions: []board.PartitionFigures{{Deadlines: 13}, {P: 1, Lag: 3, Pending: 12, OldestMS: 21}},
 		Nodes: []board.NodeFigures{{
 			ID: 3, Name: "shop-a-3", Version: "1.4.0", Roles: []string{"api", "worker", "sweeper"}, Sockets: 1532,
-			Users: 1400, Leases: []board.Lease{{Name: "node 3", Until: goldNow + 600_000}}, UpS: 86_400, CPU: .42,
+			Users: 1400, Leases: []board.Lease{{Name: "node 3", Until: goldNow + 600_000}}, UpSeconds: 86_400, CPU: .42,
 			Heap: 70 << 20, DatabaseMS: 210,
 		}},
 		Payments: board.PaymentFigures{Open: 9, InDoubt: 1}, Alarms: []board.Alarm{},
@@ -37,7 +38,7 @@ func goldBoard() *board.Board {
 
 func goldAlarm() *board.Board {
 	return &board.Board{
-		Now: goldNow, RefusedS: map[shop.Code]float64{}, ErrorsS: .2,
+		Now: goldNow, RejectedPerS: map[shop.Code]float64{}, ErrorsPerS: .2,
 		Sales: []board.Sale{{ID: goldSale, Phase: shop.Open, Paused: true, Stuck: "41 held, 42 rows are pending"}},
 		Partitions: []board.PartitionFigures{
 			{Unreachable: true},

@@ -12,7 +12,7 @@ import (
 	"stampede/app/shop"
 )
 
-// A connected user that becomes blocked is closed with CloseBlocked; others stay. New connections of a blocked user are
+// The connections of a user who becomes blocked are closed with CloseBlocked; others stay. New connections of a blocked user are
 // closed before any reply. After the block is lifted, the user connects again.
 func TestBlockedSocketsAreClosed(t *testing.T) {
 	t.Parallel()
@@ -84,7 +84,7 @@ func TestSocketBuysCountAgainstLimits(t *testing.T) {
 // Each op counts in a class for its user and address before it runs, or has an exemption with a reason here.
 func TestOpsHaveALimitClass(t *testing.T) {
 	t.Parallel()
-	unclassed := map[string]string{
+	exempt := map[string]string{
 		"hello": "once per handshake",
 		"renew": "cost: one signature check",
 		"time":  "reads a clock in memory",
@@ -96,7 +96,8 @@ func TestOpsHaveALimitClass(t *testing.T) {
 	n := startNode(t, func(o *Options) {
 		o.OpsBurst = 1000
 		o.Admit = func(of limits.Class, user shop.ID, addr netip.Addr) error {
-			if class.Store(of); user != 7 || !addr.IsLoopback() {
+			class.Store(of)
+			if user != 7 || !addr.IsLoopback() {
 				t.Errorf("class %s counts user %v at %v, want user 7 at a loopback address", of, user, addr)
 			}
 			return limits.RateLimitError("enough", 700*time.Millisecond)
@@ -108,8 +109,8 @@ func TestOpsHaveALimitClass(t *testing.T) {
 		got := p.call(fmt.Sprintf(`"op":%q,"order":"1","sale":"101"`, name))
 		counted := class.Load() != limits.Class("")
 		limited := got.Error != nil && got.Error.Code == shop.RateLimited && got.Error.RetryMS == 700
-		if counted == (unclassed[name] != "") || counted != limited {
-			t.Errorf("op %s: got class %q, reason for exemption %q, error %+v", name, class.Load(), unclassed[name], got.Error)
+		if wantCounted := exempt[name] == ""; counted != wantCounted || limited != wantCounted {
+			t.Errorf("op %s: got class %q, reason for exemption %q, error %+v", name, class.Load(), exempt[name], got.Error)
 		}
 	}
 }

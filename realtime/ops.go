@@ -166,7 +166,7 @@ func opWatch(c *client, ctx *opContext, r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.hub.recordSlotSales(&view, sales)
+	c.hub.recordSnapshot(&view, sales)
 	next := c.hub.stillWatched(c.watching.with(view.Slot, sales))
 	if len(next.slots) > maxWatchedSlots || len(next.sales) > maxWatchedSales {
 		return nil, shop.Fail(shop.RateLimited, fmt.Sprintf("at most %d slots and %d single sales may be watched; "+

@@ -44,9 +44,9 @@ type Accounts struct {
 }
 
 // Captcha returns a new picture.
-func (a *Accounts) Captcha(ctx context.Context, client admission.PictureClient) (Picture, error) {
+func (a *Accounts) Captcha(ctx context.Context, client admission.PictureClient) (CaptchaPicture, error) {
 	id, image, until, err := a.Captchas.New(ctx, client)
-	return Picture{ID: id, Image: image, Expires: until}, err
+	return CaptchaPicture{ID: id, Image: image, Expires: until}, err
 }
 
 // errCredentials does not disclose whether the e-mail or the password is wrong.
@@ -94,7 +94,7 @@ func (a *Accounts) userOf(ctx context.Context, email string) (u shop.User, known
 
 // mail sends an e-mail unless its address has reached maxEmailsPerHour.
 func (a *Accounts) mail(ctx context.Context, l outbox.Email) error {
-	if a.Counters.count(ctx, time.Hour, "mail:"+hashOf(l.To))[0] > maxEmailsPerHour {
+	if a.Counters.increment(ctx, time.Hour, "mail:"+hashOf(l.To))[0] > maxEmailsPerHour {
 		return nil
 	}
 	return shop.Unavailable("the queue of e-mails", a.Mailer.Send(ctx, l))

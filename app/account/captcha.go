@@ -21,8 +21,8 @@ import (
 const (
 	captchaLife   = 5 * time.Minute
 	captchaDigits = 6
-	// captchaShare is the share of a core for drawing. captchaMaxBudget is the maximum of the unused budget. It allows
-	// a burst of about 300 pictures, then 15 per second, even on a busy machine.
+	// captchaShare is the share of a core for drawing. captchaMaxBudget is the largest budget that can accumulate.
+	// Together they allow a burst of about 300 pictures, then 15 per second, even on a busy machine.
 	captchaShare     = 0.05
 	captchaMaxBudget = time.Second
 	captchaRetry     = 2 * time.Second
@@ -70,7 +70,7 @@ func (c *Captchas) New(
 		return "", "", 0, fmt.Errorf("draw a captcha: %w", err)
 	}
 	id = rand.Text()
-	c.Counters.put(ctx, id, captchaHash(id, answer), captchaLife)
+	c.Counters.putCaptcha(ctx, id, captchaHash(id, answer), captchaLife)
 	return id, image, c.Now().Add(captchaLife), nil
 }
 
@@ -90,7 +90,7 @@ func (c *Captchas) Check(ctx context.Context, id, answer string) (bool, error) {
 	if len(id) != idLength || len(answer) > 64 {
 		return false, nil
 	}
-	stored := c.Counters.take(ctx, id)
+	stored := c.Counters.takeCaptcha(ctx, id)
 	return stored != "" && stored == captchaHash(id, strings.TrimSpace(answer)), nil
 }
 
@@ -99,7 +99,7 @@ const idLength = 26
 
 func captchaHash(id, answer string) string { return hashOf(id + ":" + answer) }
 
-// digits returns n unpredictable digits. The position of the digits in the picture may be predictable.
+// digits returns n digits of a secure random source. The library draws their positions from a weak one.
 func digits(n int) (string, error) {
 	var b strings.Builder
 	for range n {

@@ -17,7 +17,7 @@ import (
 	"stampede/app/test/kit/ocr"
 )
 
-// TestLowBudgetLimitsCaptchasPerAddress: below captchaLimitBelow an address gets only its share, callers with an
+// TestLowBudgetLimitsCaptchasPerAddress: below captchaLimitBelow an address gets only its burst, callers with an
 // unsolved picture are rejected, and other callers get a picture. Above captchaLimitBelow every request is served.
 func TestLowBudgetLimitsCaptchasPerAddress(t *testing.T) {
 	t.Parallel()
@@ -40,19 +40,20 @@ func TestLowBudgetLimitsCaptchasPerAddress(t *testing.T) {
 	if n := admitted(floodClient); n > 1 {
 		t.Errorf("an address with 300 captchas got %d more, want at most 1", n)
 	}
-	neighbour := admission.PictureClient{From: netip.MustParseAddr("2001:db8::2")} // same customer network
+	neighbour := admission.PictureClient{From: netip.MustParseAddr("2001:db8::2")} // the same /64
 	if n := admitted(neighbour); n > 1 {
-		t.Errorf("another address of the same customer network got %d captchas, want at most 1", n)
+		t.Errorf("another address of the same /64 got %d captchas, want at most 1", n)
 	}
 	office := admission.PictureClient{From: netip.MustParseAddr("192.0.2.7")}
 	if n := admitted(office); n < captchaPace.Burst || n > captchaPace.Burst+1 {
-		t.Errorf("an address without earlier captchas got %d captchas, want its share of %d", n, captchaPace.Burst)
+		t.Errorf("an address without earlier captchas got %d captchas, want its burst of %d", n, captchaPace.Burst)
 	}
 	unsolvedClient := admission.PictureClient{From: netip.MustParseAddr("192.0.2.8"), Unsolved: 1}
 	if c.admit(unsolvedClient) {
 		t.Error("a caller with an unsolved captcha got another captcha, want none")
 	}
-	if unsolvedClient.Unsolved = 0; !c.admit(unsolvedClient) {
+	unsolvedClient.Unsolved = 0
+	if !c.admit(unsolvedClient) {
 		t.Error("a caller without an unsolved captcha got none, want one")
 	}
 	c.drawBudget.pay(captchaMaxBudget)
@@ -65,8 +66,8 @@ func TestLowBudgetLimitsCaptchasPerAddress(t *testing.T) {
 	}
 }
 
-// TestProgramReadsFewCaptchas: a program that has the font and the distortion of the library reads the pictures of
-// the library, but at most 20 of 100 captchas.
+// TestProgramReadsFewCaptchas: a program that has the font and the distortion of the library reads the unmodified
+// pictures of the library, but at most 20 of 100 captchas.
 func TestProgramReadsFewCaptchas(t *testing.T) {
 	t.Parallel()
 	c := NewCaptchas(NewCounters(nil), nil)

@@ -25,14 +25,14 @@ const (
 // Counters stores counters and short-lived strings in Redis. While Redis is unreachable, Counters stores them in the
 // memory of this node.
 type Counters struct {
-	redis  redis.UniversalClient // nil: memory only
-	memory memoryCounters
-	warned rate.Sometimes
+	redis   redis.UniversalClient // nil: memory only
+	memory  memoryCounters
+	warning rate.Sometimes
 }
 
 // NewCounters returns counters in Redis; if client is nil, they are only in memory.
 func NewCounters(client redis.UniversalClient) *Counters {
-	return &Counters{redis: client, warned: rate.Sometimes{Interval: time.Minute}}
+	return &Counters{redis: client, warning: rate.Sometimes{Interval: time.Minute}}
 }
 
 // countersTimeout is the timeout of a call to Redis. It is short, because a user waits for the result.
@@ -49,14 +49,15 @@ func (c *Counters) try(ctx context.Context, call func(ctx context.Context) error
 	if err == nil || errors.Is(err, redis.Nil) {
 		return true
 	}
-	c.warned.Do(func() {
+	c.warning.Do(func() {
 		slog.WarnContext(ctx, "Redis is unreachable: this node counts logins alone", "err", err)
 	})
 	return false
 }
 
-// count increments counters and returns their new values. A counter expires ttl after its first increment.
-func (c *Counters) count(ctx context.Context, ttl time.Duration, keys ...string) []int64 {
+// increment increments counters and returns their new values. A counter expires ttl after its first increment.
+// While Redis works, the values do not contain earlier increments in memory.
+func (c *Counters) increment(ctx context.Context, ttl time.Duration, keys ...string) []int64 {
 	counts := make([]int64, len(keys))
 	succeeded := c.try(ctx, func(ctx context.Context) error {
 		cmds := make([]*redis.IntCmd, len(keys))
@@ -76,15 +77,15 @@ func (c *Counters) count(ctx context.Context, ttl time.Duration, keys ...string)
 	})
 	if !succeeded {
 		for i, key := range keys {
-			counts[i] = c.memory.count(countPrefix+key, ttl)
+			counts[i] = c.memory.increment(countPrefix+key, ttl)
 		}
 	}
 	return counts
 }
 
-// counts returns the values of counters. It adds the counts in the memory of this node, which were counted while Redis
+// read returns the values of counters. It adds the counts in the memory of this node, which were counted while Redis
 // rejected writes.
-func (c *Counters) counts(ctx context.Context, keys ...string) []int64 {
+func (c *Counters) read(ctx context.Context, keys ...string) []int64 {
 	counts := make([]int64, len(keys))
 	c.try(ctx, func(ctx context.Context) error {
 		cmds := make([]*redis.StringCmd, len(keys))
@@ -107,12 +108,12 @@ func (c *Counters) counts(ctx context.Context, keys ...string) []int64 {
 
 // reset deletes a counter.
 func (c *Counters) reset(ctx context.Context, key string) {
-	c.memory.take(countPrefix + key)
+	c.memory.remove(countPrefix + key)
 	c.try(ctx, func(ctx context.Context) error { return c.redis.Del(ctx, countPrefix+key).Err() })
 }
 
-// put stores a string for the given time.
-func (c *Counters) put(ctx context.Context, key, text string, ttl time.Duration) {
+// putCaptcha stores the hash of a captcha's solution for the given time.
+func (c *Counters) putCaptcha(ctx context.Context, key, text string, ttl time.Duration) {
 	stored := c.try(ctx, func(ctx context.Context) error {
 		return c.redis.Set(ctx, captchaPrefix+key, text, ttl).Err()
 	})
@@ -121,8 +122,8 @@ func (c *Counters) put(ctx context.Context, key, text string, ttl time.Duration)
 	}
 }
 
-// take returns and deletes a string.
-func (c *Counters) take(ctx context.Context, key string) (text string) {
+// takeCaptcha returns and deletes the hash of a captcha's solution.
+func (c *Counters) takeCaptcha(ctx context.Context, key string) (text string) {
 	c.try(ctx, func(ctx context.Context) (err error) {
 		text, err = c.redis.GetDel(ctx, captchaPrefix+key).Result()
 		return err
@@ -149,7 +150,7 @@ type memoryItem struct {
 	until time.Time
 }
 
-func (m *memoryCounters) count(key string, ttl time.Duration) int64 {
+func (m *memoryCounters) increment(key string, ttl time.Duration) int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	item := m.unexpired(key)
@@ -183,6 +184,12 @@ func (m *memoryCounters) take(key string) (text string) {
 	}
 	delete(m.items, key)
 	return text
+}
+
+func (m *memoryCounters) remove(key string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.items, key)
 }
 
 func (m *memoryCounters) unexpired(key string) *memoryItem {

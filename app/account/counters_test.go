@@ -25,10 +25,10 @@ func TestCounterExpiresAfterFirstIncrement(t *testing.T) {
 			counters := NewCounters(client)
 			first, withoutTTL := t.Name()+":first", t.Name()+":without TTL"
 			kit.Must(t, client.Set(ctx, countPrefix+withoutTTL, 6, 0).Err())
-			if n := counters.count(ctx, time.Hour, first, withoutTTL); n[0] != 1 || n[1] != 7 {
+			if n := counters.increment(ctx, time.Hour, first, withoutTTL); n[0] != 1 || n[1] != 7 {
 				t.Errorf("got the counts %v, want 1 and 7", n)
 			}
-			if n := counters.count(ctx, 2*time.Hour, first); n[0] != 2 {
+			if n := counters.increment(ctx, 2*time.Hour, first); n[0] != 2 {
 				t.Errorf("got the count %v, want 2", n)
 			}
 			for _, key := range []string{first, withoutTTL} {
@@ -49,12 +49,12 @@ func TestCountersWorkWhileRedisRejectsWrites(t *testing.T) {
 	ctx, client := kit.Context(t), redis.NewClient(options)
 	t.Cleanup(func() { _ = client.Close() })
 	counters := NewCounters(client)
-	counters.count(ctx, time.Hour, "a")
+	counters.increment(ctx, time.Hour, "a")
 	kit.Must(t, client.ConfigSet(ctx, "maxmemory", "1").Err())
-	counters.count(ctx, time.Hour, "a")
+	counters.increment(ctx, time.Hour, "a")
 	for _, memory := range []string{"1", "0"} {
 		kit.Must(t, client.ConfigSet(ctx, "maxmemory", memory).Err())
-		if n := counters.counts(ctx, "a", "b"); n[0] != 2 || n[1] != 0 {
+		if n := counters.read(ctx, "a", "b"); n[0] != 2 || n[1] != 0 {
 			t.Errorf("got the counts %v, want 2 and 0", n)
 		}
 	}

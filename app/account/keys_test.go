@@ -11,8 +11,8 @@ import (
 )
 
 // TestRotatedKeyStaysValidForMaxLife: while nodes read a new key one after the other, every node accepts tokens of both
-// keys. Tokens of the old key are accepted for MaxLife after the rotation, or not at all if the oldest accepted key is
-// the new key.
+// keys. Tokens of the old key are accepted for MaxLife after the rotation. A rotation that sets Oldest to the new key rejects
+// them at once.
 func TestRotatedKeyStaysValidForMaxLife(t *testing.T) {
 	t.Parallel()
 	var c testClock
@@ -23,36 +23,36 @@ func TestRotatedKeyStaysValidForMaxLife(t *testing.T) {
 		kit.Must(t, err)
 		return token
 	}
-	wantValid := func(what, token string, on *Issuer, want bool) {
+	checkVerify := func(what, token string, on *Issuer, wantValid bool) {
 		t.Helper()
-		if who, err := on.Verify(token); (err == nil) != want || err == nil && who.User != 42 {
-			t.Errorf("%s: got %+v, %v, want valid %v", what, who, err, want)
+		if who, err := on.Verify(token); (err == nil) != wantValid || err == nil && who.User != 42 {
+			t.Errorf("%s: got %+v, %v, want valid %v", what, who, err, wantValid)
 		}
 	}
-	first := issue(nodes[0], 48*time.Hour)
-	firstGeneration := shop.KeyGeneration{Number: 1, Since: shop.MillisOf(c.now())}
-	nodes[0].UseKeys(firstGeneration)
-	second := issue(nodes[0], 48*time.Hour)
-	for what, token := range map[string]string{"a token of the old key": first, "a token of the new key": second} {
-		wantValid(what+", on a node with the new key", token, nodes[0], true)
-		wantValid(what+", on a node without the new key", token, nodes[1], true)
+	token0 := issue(nodes[0], 48*time.Hour)
+	generation1 := shop.KeyGeneration{Number: 1, Since: shop.MillisOf(c.now())}
+	nodes[0].UseKeys(generation1)
+	token1 := issue(nodes[0], 48*time.Hour)
+	for what, token := range map[string]string{"a token of the old key": token0, "a token of the new key": token1} {
+		checkVerify(what+", on a node with the new key", token, nodes[0], true)
+		checkVerify(what+", on a node without the new key", token, nodes[1], true)
 	}
-	nodes[1].UseKeys(firstGeneration)
-	wantValid("a token of the old key, on a node with the new key", first, nodes[1], true)
+	nodes[1].UseKeys(generation1)
+	checkVerify("a token of the old key, on a node with the new key", token0, nodes[1], true)
 	c.advance(MaxLife + 2*time.Minute)
-	wantValid("a token of the old key, after MaxLife", first, nodes[0], false)
-	wantValid("a token of the new key, after MaxLife", second, nodes[0], true)
+	checkVerify("a token of the old key, after MaxLife", token0, nodes[0], false)
+	checkVerify("a token of the new key, after MaxLife", token1, nodes[0], true)
 
-	secondGeneration := shop.KeyGeneration{Number: 2, Since: shop.MillisOf(c.now()), Oldest: 2, Salt: "SALT"}
-	nodes[0].UseKeys(secondGeneration)
-	third := issue(nodes[0], time.Hour)
-	wantValid("a token of the previous key, when only the new key is accepted", second, nodes[0], false)
-	wantValid("a token of the new key, when only this key is accepted", third, nodes[0], true)
+	generation2 := shop.KeyGeneration{Number: 2, Since: shop.MillisOf(c.now()), Oldest: 2, Salt: "SALT"}
+	nodes[0].UseKeys(generation2)
+	token2 := issue(nodes[0], time.Hour)
+	checkVerify("a token of the previous key, when only the new key is accepted", token1, nodes[0], false)
+	checkVerify("a token of the new key, when only this key is accepted", token2, nodes[0], true)
 	for generation := range int64(5) {
 		forged := issue(newIssuerWithGeneration(t, c.now, generation), time.Hour)
-		wantValid(fmt.Sprintf("a token of generation %d, forged with the stolen secret", generation), forged, nodes[0], false)
+		checkVerify(fmt.Sprintf("a token of generation %d, forged with the stolen secret", generation), forged, nodes[0], false)
 	}
-	if who, err := nodes[0].Verify(third); err != nil || nodes[0].Revoked(who) {
+	if who, err := nodes[0].Verify(token2); err != nil || nodes[0].Revoked(who) {
 		t.Errorf("a token of the new key: got %+v, %v, or it is revoked; want it valid and not revoked", who, err)
 	}
 	old := shop.Identity{User: 42, Device: 1, KeyNumber: 1}
@@ -97,7 +97,7 @@ func TestExpiredAndRevokedTokensAreRejected(t *testing.T) {
 	}
 }
 
-// BenchmarkVerify measures the token check of a request. It must take at most 5 µs.
+// BenchmarkVerify measures the token check of a request, which takes less than 5 µs.
 func BenchmarkVerify(b *testing.B) {
 	i, err := NewIssuer(testKey, nil)
 	kit.Must(b, err)

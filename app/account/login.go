@@ -62,7 +62,7 @@ func (a *Accounts) LogIn(ctx context.Context, l LogIn) (Session, error) {
 // the queue.
 func (a *Accounts) authenticate(ctx context.Context, email string, l *LogIn) (shop.User, error) {
 	keys, thresholds := failureCounterKeys(email, l.Addr)
-	failures := a.Counters.counts(ctx, keys...)
+	failures := a.Counters.read(ctx, keys...)
 	captchaNeeded := l.Captcha != nil || slices.Max(failures[1:]) >= addressSuspect && a.Hasher.budgetLow()
 	for i := range failures {
 		captchaNeeded = captchaNeeded || failures[i] >= thresholds[i]
@@ -89,7 +89,7 @@ func (a *Accounts) authenticate(ctx context.Context, email string, l *LogIn) (sh
 		return shop.User{}, err
 	}
 	if !match {
-		a.Counters.count(ctx, failureWindow, keys...)
+		a.Counters.increment(ctx, failureWindow, keys...)
 		return shop.User{}, errCredentials()
 	}
 	if failures[0] > 0 {

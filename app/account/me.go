@@ -102,7 +102,7 @@ func (a *Accounts) VerifyPassword(ctx context.Context, u *shop.User, password st
 func (a *Accounts) verifyPassword(ctx context.Context, u *shop.User, password string) error {
 	key := "change:" + u.ID.String()
 	// The attempt is counted before the check, because attempts may run concurrently.
-	if a.Counters.count(ctx, failureWindow, key)[0] > maxPasswordTries {
+	if a.Counters.increment(ctx, failureWindow, key)[0] > maxPasswordTries {
 		return shop.Fail(shop.Forbidden, "too many attempts: try again in 15 minutes, or reset the password by e-mail")
 	}
 	match, err := a.Hasher.Matches(ctx, u.Password, password)

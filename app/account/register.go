@@ -128,7 +128,7 @@ func (a *Accounts) Activate(ctx context.Context, n Activation) (string, error) {
 	}
 	defer leave()
 	// The attempt is counted before the hash is computed, because attempts may run concurrently.
-	if a.Counters.count(ctx, activateLife, "activate:"+hash)[0] > maxActivateTries {
+	if a.Counters.increment(ctx, activateLife, "activate:"+hash)[0] > maxActivateTries {
 		return "", errLink()
 	}
 	match, err := a.Hasher.Matches(ctx, u.Password, n.Password)

@@ -41,7 +41,8 @@ func errLoginEnded() error {
 	return shop.Fail(shop.Unauthorized, "this login has ended: log in again")
 }
 
-// Refresh returns the next tokens of a login. Each refresh token is valid once. A later use of an older token means
+// Refresh returns the next tokens of a login. Each refresh token is valid once, and again within reissueWindow, because
+// a reply may be lost. A later use of an older token means
 // that the token was stolen, and ends the login. client is the kind of the client, for example the browser.
 func (a *Accounts) Refresh(ctx context.Context, token, client string) (Session, error) {
 	id, secret, ok := a.refresher().parse(token)
@@ -55,9 +56,10 @@ func (a *Accounts) Refresh(ctx context.Context, token, client string) (Session, 
 	return a.session(&u, id, next)
 }
 
-// rotate replaces the secret of a device with the next one.
+// rotate exchanges the secret of a device for the next one. Within reissueWindow it accepts the previous secret once
+// more. Any other old secret ends the login.
 func (a *Accounts) rotate(ctx context.Context, id shop.ID, secret, client string) (shop.User, string, error) {
-	next, previous := a.refresher().next(id, secret), hashOf(secret+"/"+client)
+	next, presented := a.refresher().next(id, secret), hashOf(secret+"/"+client)
 	d, err := a.validDevice(ctx, id)
 	if err != nil {
 		return shop.User{}, "", err
@@ -69,7 +71,7 @@ func (a *Accounts) rotate(ctx context.Context, id shop.ID, secret, client string
 	if d.RefreshHash == hashOf(secret) {
 		now := a.Now()
 		rotated := d
-		rotated.RefreshHash, rotated.PreviousHash, rotated.RotatedAt = hashOf(next), previous, now
+		rotated.RefreshHash, rotated.PreviousHash, rotated.RotatedAt = hashOf(next), presented, now
 		rotated.LastSeenAt = max(d.LastSeenAt, now-now%shop.Millis(lastSeenStep.Milliseconds()))
 		rotated.ExpiresAt = rotated.LastSeenAt.Add(refreshLife)
 		done, err := a.Store.Sessions().RotateDevice(ctx, rotated, d.RefreshHash)
@@ -83,8 +85,8 @@ func (a *Accounts) rotate(ctx context.Context, id shop.ID, secret, client string
 			return shop.User{}, "", err
 		}
 	}
-	if d.PreviousHash == previous && a.Now().Sub(d.RotatedAt) < reissueWindow {
-		done, err := a.Store.Sessions().ReissueDevice(ctx, id, previous)
+	if d.PreviousHash == presented && a.Now().Sub(d.RotatedAt) < reissueWindow {
+		done, err := a.Store.Sessions().ReissueDevice(ctx, id, presented)
 		if err != nil {
 			return shop.User{}, "", shop.Unavailable("logins", err)
 		}
@@ -133,7 +135,7 @@ func (a *Accounts) activeUser(ctx context.Context, id shop.ID) (shop.User, error
 // LogOut ends a login, or all logins of its user. An old refresh token also ends its login. Ending all logins requires
 // the current refresh token or an access token.
 func (a *Accounts) LogOut(ctx context.Context, o LogOut) error {
-	who := o.Who
+	who := o.Caller
 	if o.Refresh != "" {
 		id, _, ok := a.refresher().parse(o.Refresh)
 		if !ok {
@@ -146,7 +148,7 @@ func (a *Accounts) LogOut(ctx context.Context, o LogOut) error {
 		if err != nil {
 			return shop.Unavailable("logins", err)
 		}
-		if o.Everywhere {
+		if o.Everywhere { // rotate proves that the refresh token is the current one; an old one ends the login
 			if _, _, err := a.rotate(ctx, id, secretOf(o.Refresh), ""); err != nil {
 				return err
 			}

@@ -150,15 +150,18 @@ func (r *claimsReader) readUntil(end string) string {
 	return value
 }
 
+// secondsBits limits a time to about 35,000 years.
+const secondsBits = 40
+
 // readTime reads seconds and the comma after them.
 func (r *claimsReader) readTime() *jwt.NumericDate {
 	text := r.readUntil(",")
-	n, err := strconv.ParseUint(text, 10, 32+8)
+	n, err := strconv.ParseUint(text, 10, secondsBits)
 	if err != nil || text[0] == '0' {
 		r.malformed = true
 	}
 	return &jwt.NumericDate{Time: time.Unix(int64(n), 0)}
 }
 
-// needsEscape reports whether the JSON that sign writes always escapes the character.
+// needsEscape reports whether encoding/json, with which sign writes the claims, always escapes the character.
 func needsEscape(c rune) bool { return c < ' ' || c == '\\' || c == utf8.RuneError }

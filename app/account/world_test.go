@@ -132,7 +132,7 @@ func (w *world) takeLinkSecret(email string, kind outbox.EmailKind) string {
 func (w *world) solution() *CaptchaSolution {
 	id := shop.ID(kit.NewID()).String() + "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 	id = id[len(id)-26:]
-	w.Counters.put(w.ctx, id, captchaHash(id, "123456"), captchaLife)
+	w.Counters.putCaptcha(w.ctx, id, captchaHash(id, "123456"), captchaLife)
 	return &CaptchaSolution{ID: id, Answer: "123456"}
 }
 

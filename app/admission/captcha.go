@@ -33,8 +33,8 @@ func (s *PassService) newCaptchaTask(ctx context.Context, q PassRequest) (PassRe
 	return PassResult{Task: &Task{Kind: shop.ChallengeCaptcha, ID: id + "." + sealed, Image: image, Until: until}}, nil
 }
 
-// solvePicture returns the pass for a correctly solved picture. Each picture allows one try. The issue time of the pass
-// is now, so a client that misses the reply requests another picture.
+// solvePicture returns the pass for a correctly solved picture. Each picture allows one try. The picture is used
+// up and the pass is issued now, so a client that misses the reply needs another picture.
 func (s *PassService) solvePicture(ctx context.Context, q PassRequest, now shop.Millis) (PassResult, error) {
 	if err := s.captchaCounts.admitSolution(q.User, time.Now()); err != nil {
 		return PassResult{}, err

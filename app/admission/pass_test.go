@@ -91,7 +91,9 @@ func TestWorkSolutionsReturnOnePass(t *testing.T) {
 	}
 	n, err := strconv.Atoi(nonce)
 	fakes.Must(t, err)
-	for n++; !Solves(task.Text, strconv.Itoa(n), bits); n++ {
+	n++
+	for !Solves(task.Text, strconv.Itoa(n), bits) {
+		n++
 	}
 	if other, _, ok := testPasses.passForWork(task.ID, strconv.Itoa(n), sale, user, now); !ok || other != pass {
 		t.Error("two solutions of one task return different passes, want the same pass")
@@ -197,7 +199,8 @@ func FuzzPass(f *testing.F) {
 			t.Fatalf("pass %q: got the instant %d, want only the signed pass accepted", text, issued)
 		}
 		gotPass, _, ok := testPasses.passForWork(text, nonce, sale, user, now+1)
-		if ok != (text == task.Text && isNonce(nonce) && Solves(text, nonce, task.Bits)) || ok != (gotPass != "") {
+		valid := text == task.Text && isNonce(nonce) && Solves(text, nonce, task.Bits)
+		if ok != valid || valid != (gotPass != "") {
 			t.Fatalf("task %q, solution %q: got accepted %v and pass %q, want a pass only for a valid solution", text, nonce, ok, gotPass)
 		}
 	})

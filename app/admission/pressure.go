@@ -56,22 +56,23 @@ func (p *pressure) count(from netip.Addr, now time.Time) (addedBits int) {
 func countRequest(
 	counts *map[netip.Prefix]*requestCounts, network netip.Prefix, limit int, now time.Time,
 ) (addedBits int) {
-	a := (*counts)[network]
-	if a == nil {
+	c := (*counts)[network]
+	if c == nil {
 		if *counts == nil || len(*counts) >= maxCountedNetworks {
 			*counts = make(map[netip.Prefix]*requestCounts)
 		}
-		a = &requestCounts{began: now}
-		(*counts)[network] = a
+		c = &requestCounts{began: now}
+		(*counts)[network] = c
 	}
-	switch since := now.Sub(a.began); {
+	switch since := now.Sub(c.began); {
 	case since >= 2*pressureWindow:
-		*a = requestCounts{began: now}
+		*c = requestCounts{began: now}
 	case since >= pressureWindow:
-		*a = requestCounts{began: a.began.Add(pressureWindow), previous: a.current}
+		*c = requestCounts{began: c.began.Add(pressureWindow), previous: c.current}
 	}
-	a.current++
+	c.current++
 	// The previous window counts in proportion to its part that lies within the last pressureWindow.
-	left := 1 - float64(now.Sub(a.began))/float64(pressureWindow)
-	return min(bits.Len(uint((a.current+int(left*float64(a.previous)))/(limit+1))), maxAddedBits)
+	left := 1 - float64(now.Sub(c.began))/float64(pressureWindow)
+	requests := c.current + int(left*float64(c.previous))
+	return min(bits.Len(uint(requests/(limit+1))), maxAddedBits)
 }

@@ -32,9 +32,10 @@ type PassResult struct {
 // requires.
 //
 //	request ──┬ too early, too late ─→ not_open, closed
-//	          ├ pass, few requests from the address ─→ a pass
-//	          ├ pass, many requests from the address; work ─→ a task ── solve ─→ a pass with the issue time of the task
-//	          └ captcha ─→ a picture ── solve, one try ─→ a pass
+//	          ├ challenge `pass`, few requests from the address ─→ a pass
+//	          ├ challenge `pass`, many requests from the address ─┐
+//	          ├ challenge `work` ─────────────────────────────────┴→ a task ── solve ─→ a pass, issued at the task's time
+//	          └ challenge `captcha` ─→ a picture ── solve, one try ─→ a pass
 //
 // An address with too many requests gets harder tasks but is never rejected: a whole office may share the address.
 type PassService struct {

@@ -103,8 +103,7 @@ func TestPassRequestsOutsideSaleAreRejected(t *testing.T) {
 func TestCaptchaSolutionIsBoundAndValidOnce(t *testing.T) {
 	t.Parallel()
 	w, s := newPassWorld()
-	w.sales[7] = w.sales[3]
-	other := w.sales[7]
+	other := w.sales[3]
 	other.ID = 7
 	w.sales[7] = other
 	picture := func(user shop.ID) *Task {
@@ -198,7 +197,7 @@ func TestDifficultyFollowsSettingAndPressure(t *testing.T) {
 	workBits := func(sale shop.ID, from netip.Addr) int {
 		t.Helper()
 		a, err := s.RequestPass(t.Context(), PassRequest{User: 42, Sale: sale, From: from})
-		if err != nil || a.Task == nil == (a.Pass == "") {
+		if err != nil || (a.Task != nil) != (a.Pass == "") {
 			t.Fatalf("got %+v, %v, want either a pass or a task", a, err)
 		}
 		if a.Task == nil {

@@ -83,7 +83,10 @@ func New(o Options) (*Alipay, error) {
 		return nil, fmt.Errorf("the gateway's time zone: %w", err)
 	}
 	a := &Alipay{options: o, zone: zone, breaker: newBreaker()}
-	return a, a.readKeys()
+	if err := a.readKeys(); err != nil {
+		return nil, err
+	}
+	return a, nil
 }
 
 // CloseIdle closes idle connections. Calls in progress continue.

@@ -17,8 +17,8 @@ func TestBreakerOpensAfterConsecutiveFaults(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBreaker()
-		execute := func(err error) error {
-			_, err = b.Execute(func() (struct{}, error) { return struct{}{}, err })
+		execute := func(result error) error {
+			_, err := b.Execute(func() (struct{}, error) { return struct{}{}, result })
 			return err
 		}
 		fault := errUnknown("test", context.DeadlineExceeded)

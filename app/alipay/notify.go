@@ -47,7 +47,7 @@ func (a *Alipay) VerifyNotification(form url.Values) (payment.Trade, error) {
 func (a *Alipay) readNotification(n *alipay.Notification) (payment.Trade, error) {
 	id, err := shop.ParseID(n.OutTradeNo)
 	if err != nil {
-		return payment.Trade{}, fmt.Errorf("notification about out_trade_no: %w", err)
+		return payment.Trade{}, fmt.Errorf("notification about out_trade_no %q: %w", shop.Clip(n.OutTradeNo, 40), err)
 	}
 	state, known := states[n.TradeStatus]
 	amount, amountErr := shop.ParseFen(n.TotalAmount)

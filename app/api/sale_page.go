@@ -12,7 +12,7 @@ import (
 	"stampede/app/shop"
 )
 
-// saleTexts has the texts about a sale outside of the page, by language.
+// saleTexts has the texts about a sale for link previews and calendars, by language.
 var saleTexts = map[string]struct {
 	price, listPrice string
 	start            string // layout of the opening time
@@ -74,8 +74,8 @@ func (h *shopHandlers) addSale(index string, sale *shop.Sale, lang string) strin
 		}
 		add("og:image", image)
 	}
-	lines := strings.NewReplacer(indexTitle, head, indexDescription, html.EscapeString(description),
-		chineseIndex.Replace(indexDescription), html.EscapeString(description))
+	escaped, chineseDescription := html.EscapeString(description), chineseIndex.Replace(indexDescription)
+	lines := strings.NewReplacer(indexTitle, head, indexDescription, escaped, chineseDescription, escaped)
 	return lines.Replace(index)
 }
 

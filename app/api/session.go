@@ -77,7 +77,7 @@ func (h *accountHandlers) logOut(c *fiber.Ctx) error {
 	switch {
 	case o.Refresh != "":
 	case bearer(c) != "":
-		if o.Who, err = h.identity(c); err != nil {
+		if o.Caller, err = h.identity(c); err != nil {
 			return err
 		}
 	default:

@@ -97,7 +97,7 @@ func noneBlocked(netip.Addr) bool { return false }
 
 func emptyBoard(context.Context) board.History {
 	return board.History{Board: board.Board{
-		RefusedS: map[shop.Code]float64{}, Sales: []board.Sale{}, Partitions: []board.PartitionFigures{},
+		RejectedPerS: map[shop.Code]float64{}, Sales: []board.Sale{}, Partitions: []board.PartitionFigures{},
 		Nodes: []board.NodeFigures{}, Alarms: []board.Alarm{},
 	}, History: []board.Point{}}
 }

@@ -159,8 +159,8 @@ func busyNode(since shop.Millis) Alarm {
 func standstill(points []Point) (since shop.Millis, holds bool) {
 	return streak(points, standstillMin, func(p *Point) bool {
 		hasDemand := p.Pending > 0 || slices.ContainsFunc(p.Lags, func(lag int64) bool { return lag > 0 }) ||
-			p.Open > 0 && p.ReservedS+p.RefusedS[shop.Busy]+p.RefusedS[shop.Internal] > 0
-		return hasDemand && p.ConfirmedS+p.HiddenS == 0
+			p.Open > 0 && p.ReservedPerS+p.RejectedPerS[shop.Busy]+p.RejectedPerS[shop.Internal] > 0
+		return hasDemand && p.ConfirmedPerS+p.HiddenPerS == 0
 	})
 }
 

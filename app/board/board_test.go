@@ -25,23 +25,23 @@ func points(listed ...Point) []Point {
 // conditions began to hold.
 func TestStandstillRaisesAnAlarm(t *testing.T) {
 	t.Parallel()
-	still := Point{Open: 1, ReservedS: 3}
+	still := Point{Open: 1, ReservedPerS: 3}
 	for name, c := range map[string]struct {
 		points []Point
 		since  shop.Millis
 	}{
 		"reservations without rows":           {points(still, still), 990_000},
-		"reservations without rows, 15 s":     {points(Point{ConfirmedS: 1}, still, still, still), 985_000},
-		"reservations without rows, 5 s":      {points(Point{Open: 1, ConfirmedS: 1}, still), 0},
+		"reservations without rows, 15 s":     {points(Point{ConfirmedPerS: 1}, still, still, still), 985_000},
+		"reservations without rows, 5 s":      {points(Point{Open: 1, ConfirmedPerS: 1}, still), 0},
 		"no buys":                             {points(Point{Open: 1}, Point{Open: 1}), 0},
 		"sold out":                            {points(soldOutPoint(), soldOutPoint()), 0},
 		"buys with the result busy":           {points(busyPoint(), busyPoint()), 990_000},
-		"no open sale":                        {points(Point{ReservedS: 1}, Point{ReservedS: 1}), 0},
+		"no open sale":                        {points(Point{ReservedPerS: 1}, Point{ReservedPerS: 1}), 0},
 		"entries wait after all sales closed": {points(Point{Pending: 1}, Point{Lags: []int64{0, 2}}), 990_000},
-		"a hidden sale is confirmed":          {points(still, Point{Open: 1, Lags: []int64{7}, HiddenS: 2}), 0},
-		"a buy is confirmed":                  {points(still, Point{Open: 1, ReservedS: 3, ConfirmedS: .1}), 0},
+		"a hidden sale is confirmed":          {points(still, Point{Open: 1, Lags: []int64{7}, HiddenPerS: 2}), 0},
+		"a buy is confirmed":                  {points(still, Point{Open: 1, ReservedPerS: 3, ConfirmedPerS: .1}), 0},
 		"a gap in the history": {
-			points(Point{Open: 1, ReservedS: 3, At: 1_000_000 - 20_000}, Point{Open: 1, ReservedS: 3}), 0,
+			points(Point{Open: 1, ReservedPerS: 3, At: 1_000_000 - 20_000}, Point{Open: 1, ReservedPerS: 3}), 0,
 		},
 		"no history": {nil, 0},
 	} {
@@ -53,11 +53,11 @@ func TestStandstillRaisesAnAlarm(t *testing.T) {
 }
 
 func soldOutPoint() Point {
-	return Point{Open: 1, RefusedS: map[shop.Code]float64{shop.SoldOut: 900}}
+	return Point{Open: 1, RejectedPerS: map[shop.Code]float64{shop.SoldOut: 900}}
 }
 
 func busyPoint() Point {
-	return Point{Open: 1, RefusedS: map[shop.Code]float64{shop.Busy: 2}}
+	return Point{Open: 1, RejectedPerS: map[shop.Code]float64{shop.Busy: 2}}
 }
 
 func TestGrowingLagRaisesAnAlarm(t *testing.T) {
@@ -141,8 +141,8 @@ func TestBoardAddsUpNodeReports(t *testing.T) {
 		node(3, 90_000, Flow{Buys: 999}), node(4, 1_000, Flow{Buys: 999}),
 		{ID: 5},
 	})
-	if b.BuysS != 12 || b.ReservedS != 6 || b.ConfirmedS != 3 || b.RefusedS[shop.SoldOut] != 5 ||
-		b.RefusedS[shop.Busy] != 1 {
+	if b.BuysPerS != 12 || b.ReservedPerS != 6 || b.ConfirmedPerS != 3 || b.RejectedPerS[shop.SoldOut] != 5 ||
+		b.RejectedPerS[shop.Busy] != 1 {
 		t.Errorf("got the board %+v, want the sums of the nodes 1 and 2", b)
 	}
 	if b.LatencyMS.N != 100 || b.LatencyMS.P50 < 10 || b.LatencyMS.P50 > 15 || b.LatencyMS.P99 < 300 ||
@@ -284,7 +284,7 @@ func TestBoardShowsOwnFiguresWithoutRedis(t *testing.T) {
 	}
 	runFeed(false)
 	total.Buys = 5
-	if b := runFeed(false); b.BuysS == 0 || len(b.Nodes) != 1 || len(b.Alarms) != 0 || b.Nodes[0].Report != nil {
+	if b := runFeed(false); b.BuysPerS == 0 || len(b.Nodes) != 1 || len(b.Alarms) != 0 || b.Nodes[0].Report != nil {
 		t.Errorf("with Redis: got the board %+v, want one node with buys and no alarm", b)
 	}
 	store.unreachable = true

@@ -107,7 +107,7 @@ func sinceFirst(since *shop.Millis, holds bool, now shop.Millis) shop.Millis {
 // sum adds up the figures of the current nodes and returns the ids of the nodes that have been gone for longer than
 // nodeLife.
 func (b *Board) sum(reports []NodeFigures) (gone []int) {
-	b.RefusedS, b.Nodes = make(map[shop.Code]float64), []NodeFigures{}
+	b.RejectedPerS, b.Nodes = make(map[shop.Code]float64), []NodeFigures{}
 	b.Sales, b.Partitions, b.Alarms = []Sale{}, []PartitionFigures{}, []Alarm{}
 	var latency LatencyCounts
 	for _, n := range reports {
@@ -122,13 +122,13 @@ func (b *Board) sum(reports []NodeFigures) (gone []int) {
 		}
 		b.Nodes = append(b.Nodes, n)
 		s := &n.Report.Second
-		b.BuysS += s.perSecond(s.Buys)
-		b.ReservedS += s.perSecond(s.Reserved)
-		b.ConfirmedS += s.perSecond(s.Confirmed)
-		b.HiddenS += s.perSecond(s.Hidden)
-		b.ErrorsS += s.perSecond(s.Errors)
+		b.BuysPerS += s.perSecond(s.Buys)
+		b.ReservedPerS += s.perSecond(s.Reserved)
+		b.ConfirmedPerS += s.perSecond(s.Confirmed)
+		b.HiddenPerS += s.perSecond(s.Hidden)
+		b.ErrorsPerS += s.perSecond(s.Errors)
 		for code, count := range s.Rejected {
-			b.RefusedS[code] = roundTenth(b.RefusedS[code] + s.perSecond(count))
+			b.RejectedPerS[code] = roundTenth(b.RejectedPerS[code] + s.perSecond(count))
 		}
 		latency.add(&n.Report.FiveSeconds.Latency)
 		p := &n.Report.Payments
@@ -136,8 +136,8 @@ func (b *Board) sum(reports []NodeFigures) (gone []int) {
 		b.Payments.Open = max(b.Payments.Open, p.Open) // each node counts the open payments of the whole database
 		b.Payments.RefundsStuck = max(b.Payments.RefundsStuck, p.RefundsStuck)
 	}
-	b.BuysS, b.ReservedS = roundTenth(b.BuysS), roundTenth(b.ReservedS)
-	b.ConfirmedS, b.HiddenS, b.ErrorsS = roundTenth(b.ConfirmedS), roundTenth(b.HiddenS), roundTenth(b.ErrorsS)
+	b.BuysPerS, b.ReservedPerS = roundTenth(b.BuysPerS), roundTenth(b.ReservedPerS)
+	b.ConfirmedPerS, b.HiddenPerS, b.ErrorsPerS = roundTenth(b.ConfirmedPerS), roundTenth(b.HiddenPerS), roundTenth(b.ErrorsPerS)
 	b.LatencyMS = latency.times()
 	slices.SortFunc(b.Nodes, func(x, y NodeFigures) int { return x.ID - y.ID })
 	return gone
@@ -145,23 +145,23 @@ func (b *Board) sum(reports []NodeFigures) (gone []int) {
 
 // point makes a point of the history from the nodes' figures of the last five seconds.
 func (b *Board) point(at shop.Millis) Point {
-	p := Point{At: at, RefusedS: make(map[shop.Code]float64), Lags: make([]int64, len(b.Partitions))}
+	p := Point{At: at, RejectedPerS: make(map[shop.Code]float64), Lags: make([]int64, len(b.Partitions))}
 	var latency LatencyCounts
 	for _, n := range b.Nodes {
 		f := &n.Report.FiveSeconds
 		p.Sockets += n.Sockets
-		p.BuysS += f.perSecond(f.Buys)
-		p.ReservedS += f.perSecond(f.Reserved)
-		p.ConfirmedS += f.perSecond(f.Confirmed)
-		p.HiddenS += f.perSecond(f.Hidden)
-		p.ErrorsS += f.perSecond(f.Errors)
+		p.BuysPerS += f.perSecond(f.Buys)
+		p.ReservedPerS += f.perSecond(f.Reserved)
+		p.ConfirmedPerS += f.perSecond(f.Confirmed)
+		p.HiddenPerS += f.perSecond(f.Hidden)
+		p.ErrorsPerS += f.perSecond(f.Errors)
 		for code, count := range f.Rejected {
-			p.RefusedS[code] = roundTenth(p.RefusedS[code] + f.perSecond(count))
+			p.RejectedPerS[code] = roundTenth(p.RejectedPerS[code] + f.perSecond(count))
 		}
 		latency.add(&f.Latency)
 	}
-	p.BuysS, p.ReservedS = roundTenth(p.BuysS), roundTenth(p.ReservedS)
-	p.ConfirmedS, p.HiddenS, p.ErrorsS = roundTenth(p.ConfirmedS), roundTenth(p.HiddenS), roundTenth(p.ErrorsS)
+	p.BuysPerS, p.ReservedPerS = roundTenth(p.BuysPerS), roundTenth(p.ReservedPerS)
+	p.ConfirmedPerS, p.HiddenPerS, p.ErrorsPerS = roundTenth(p.ConfirmedPerS), roundTenth(p.HiddenPerS), roundTenth(p.ErrorsPerS)
 	p.LatencyMS = latency.times()
 	for i, partition := range b.Partitions {
 		p.Lags[i] = partition.Lag

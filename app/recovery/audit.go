@@ -116,7 +116,7 @@ func (r *AuditReport) keepRepeated(earlier []failure) {
 type saleReadings struct {
 	sale   shop.Sale
 	redis  shop.SaleAudit // read before the database
-	after  shop.Counters  // of Redis, read after the database
+	after  shop.Counters  // of Redis, read again after the database if there were differences
 	totals shop.SaleTotals
 	rows   []shop.Order // of the holds in Redis
 }
@@ -137,16 +137,20 @@ func (a *Auditor) readSale(ctx context.Context, id shop.ID) (s saleReadings, err
 	if !s.redis.Loaded {
 		return s, nil
 	}
-	again, err := a.Redis.Stock().HoldsMark(ctx, s.sale.Ref())
+	ids := shop.Mapped(s.redis.Holds, func(h shop.OpenHold) shop.ID { return h.Order })
+	if s.rows, err = a.Store.Orders().OrdersByID(ctx, ids); err != nil {
+		return s, fmt.Errorf("read orders of sale %s: %w", id, err)
+	}
+	s.after = s.redis.Counters
+	if len(s.audit().found) == 0 {
+		return s, nil
+	}
+	again, err := a.Redis.Stock().HoldsMark(ctx, s.sale.Ref()) // perhaps the sale has changed meanwhile
 	if err != nil {
 		return s, fmt.Errorf("audit sale %s in Redis again: %w", id, err)
 	}
 	s.after = again.Counters
 	s.after.Epoch = s.redis.Epoch // Audit does not read the epoch
-	ids := shop.Mapped(s.redis.Holds, func(h shop.OpenHold) shop.ID { return h.Order })
-	if s.rows, err = a.Store.Orders().OrdersByID(ctx, ids); err != nil {
-		return s, fmt.Errorf("read orders of sale %s: %w", id, err)
-	}
 	return s, nil
 }
 

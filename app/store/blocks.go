@@ -61,7 +61,7 @@ func (r *blockRow) block() Block {
 	}
 }
 
-// BlocksVersion grows with every change of the list; 0 before the first change.
+// BlocksVersion returns a number that increases with every change of the list; 0 before the first change.
 func (s Blocks) BlocksVersion(ctx context.Context) (int64, error) {
 	n, err := numberSetting(ctx, s.db, settingBlocks)
 	return n, wrap("read the version of the block list", err)
@@ -102,7 +102,7 @@ func (s Blocks) AddBlock(ctx context.Context, b Block, duration time.Duration) (
 	})
 }
 
-// checkNewBlock rejects a block that exists already, and a block beyond maxBlocks.
+// checkNewBlock rejects a block that exists already, a block of the last admin, and a block beyond maxBlocks.
 func (s Blocks) checkNewBlock(ctx context.Context, tx bun.Conn, row *blockRow) error {
 	var same []int64
 	err := inForce(tx.NewSelect().Model((*blockRow)(nil)).Column("id"), row.CreatedAt).
@@ -124,11 +124,15 @@ func (s Blocks) checkNewBlock(ctx context.Context, tx bun.Conn, row *blockRow) e
 	return err
 }
 
-// keepUnblockedAdmin is keepAdmin for a block.
+// keepUnblockedAdmin rejects a block of the last admin who can log in (WrongState). It accepts addresses, networks and
+// guests.
 func (s Blocks) keepUnblockedAdmin(ctx context.Context, tx bun.Conn, row *blockRow) error {
-	id, err := shop.ParseID(row.Value)
-	if row.Kind != BlockUser || err != nil {
+	if row.Kind != BlockUser {
 		return nil
+	}
+	id, err := shop.ParseID(row.Value)
+	if err != nil {
+		return err
 	}
 	u, err := oneUser(ctx, tx.NewSelect().Where("id = ?", id))
 	if errors.Is(err, sql.ErrNoRows) { // a guest
@@ -140,7 +144,8 @@ func (s Blocks) keepUnblockedAdmin(ctx context.Context, tx bun.Conn, row *blockR
 	return s.Accounts().keepAdmin(ctx, tx, &u)
 }
 
-// RemoveBlock ends a block and returns it. NotFound: no block in force has this number.
+// RemoveBlock ends a block and returns it. NotFound: no block has this number, or it was removed before. An expired
+// block can be removed.
 func (s Blocks) RemoveBlock(ctx context.Context, id int64) (Block, error) {
 	return inTx(ctx, s.session, "remove a block", func(tx bun.Conn) (Block, error) {
 		if err := s.raise(ctx, tx, settingBlocks); err != nil {

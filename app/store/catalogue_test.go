@@ -12,8 +12,8 @@ import (
 	"stampede/app/test/kit"
 )
 
-// On every database, names that differ by an accent or a capital letter are different. I11: every change of the
-// catalogue raises its version; a failed change does not.
+// On every database, names that differ by an accent or a capital letter are different. Every change of the catalogue
+// raises its version; a failed change does not.
 func TestNamesDifferByAccentAndCase(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx := kit.Context(t)
@@ -67,11 +67,12 @@ func TestProductsAreListedByCategory(t *testing.T) {
 		got := val(s.Catalogue().Categories(ctx))(t)
 		wantEqual(t, "(-want +got)", []shop.Category{tea, pots}, got)
 		var all []shop.Product
+		pictures := []shop.Image{{URL: "/b.svg", Alt: "second"}, {URL: "/a.svg", Alt: "first"}}
 		for i := range 5 {
 			all = append(all, shop.Product{
 				ID: nextID(), Name: fmt.Sprintf("Pot %d", i), Category: pots.Name, CategoryID: pots.ID,
 				ListPriceFen: 100,
-				Images:       []shop.Image{{URL: "/b.svg", Alt: "second"}, {URL: "/a.svg", Alt: "first"}}[:i%3%2+1],
+				Images:       pictures[:1+i%2],
 				Rules:        "one each", Description: `<p>It's a "pot" \ 茶壶</p>`,
 			})
 		}
@@ -144,7 +145,7 @@ func TestSalesAreListedBySlotAndPhase(t *testing.T) {
 		ofSlot := val(h.SalesOfSlot(h.ctx, h.slot))(h.t)
 		for i, sale := range ofSlot {
 			want := val(h.Sale(h.ctx, h.sales[i]))(h.t)
-			wantEqual(t, fmt.Sprintf("sale %d (-alone +of slot)", i), want, sale)
+			wantEqual(t, fmt.Sprintf("sale %d (-Sale +SalesOfSlot)", i), want, sale)
 		}
 		if s := ofSlot[0]; s.OpensAt != opens || s.ClosesAt != closes || s.Challenge != shop.ChallengeNone ||
 			s.Version != 1 {

@@ -38,7 +38,8 @@ func (r *paymentRow) received() payment.ReceivedPayment {
 }
 
 // Receive enters a paid trade once, by its number. In the same transaction a pending order with this amount becomes
-// paid. For an ended order, the payment is stored in the row of the order, and is late until ReviveLate or Resolve.
+// paid. For an ended order with this amount and no other payment, the payment is stored in its row, and is late until
+// ReviveLate or Resolve.
 // Receive returns the order (none for OutcomeUnknownOrder) and the outcome. A repeat changes nothing, unless the
 // earlier outcome was an anomaly. The row of the order is locked first, so that a concurrent call for the same trade
 // waits and finds the result.
@@ -103,12 +104,12 @@ func outcomeOf(found []shop.Order, t payment.Trade) payment.Outcome {
 	}
 }
 
-// repeatedOutcome returns the outcome of a trade that was received before: the recorded outcome, or an anomaly if order
-// or amount differ now. changes reports whether the recorded outcome must be replaced: it was an anomaly and differs
+// repeatedOutcome returns the outcome of a trade that was received before: the recorded outcome; an anomaly if order or
+// amount differ now; or, if an anomaly was recorded, the new outcome. changes reports whether the recorded outcome must be replaced: it was an anomaly and differs
 // from the new outcome.
 func repeatedOutcome(
 	known paymentRow, t payment.Trade, outcome payment.Outcome,
-) (now payment.Outcome, changes bool) {
+) (current payment.Outcome, changes bool) {
 	switch {
 	case known.Order != t.Order:
 		return payment.OutcomeSecondTrade, false
@@ -164,7 +165,7 @@ func paidAt(t payment.Trade, now shop.Millis) shop.Millis { return cmp.Or(t.Paid
 // this time before the day.
 const maxTradeDuration = 24 * time.Hour
 
-// OrdersOfDay lists ids of orders above `after`, in their order. It lists orders with a payment in [from, to), and
+// OrdersOfDay lists ids of orders above `after`, in ascending order. It lists orders with a payment in [from, to), and
 // orders whose trade was open in this time, because their payment may be missing in the shop. An id may belong to no
 // order, because the gateway can report a payment for an unknown order.
 func (s Payments) OrdersOfDay(ctx context.Context, from, to shop.Millis, after shop.ID, limit int) ([]shop.ID, error) {

@@ -13,7 +13,7 @@ import (
 
 func TestMain(m *testing.M) { kit.Main(m) }
 
-// I8: all nodes must use the same name for a lock, so it does not depend on the build.
+// All nodes must use the same name for a lock, so the name is the same in every version of the program.
 func TestNameIsFixed(t *testing.T) {
 	t.Parallel()
 	const want = "stampede:rebuild:3:581e3f2aeb367cdbced47ff90623a3e2"

@@ -15,9 +15,9 @@ import (
 func TestStatusFitsATerminal(t *testing.T) {
 	t.Parallel()
 	b := &board.Board{
-		Now: 1795222800000, BuysS: 123456.7, ReservedS: 12.4,
-		RefusedS:  map[shop.Code]float64{shop.SoldOut: 99999, shop.Busy: .5},
-		LatencyMS: board.LatencyTimes{P50: 14, P99: 62, N: 9},
+		Now: 1795222800000, BuysPerS: 123456.7, ReservedPerS: 12.4,
+		RejectedPerS: map[shop.Code]float64{shop.SoldOut: 99999, shop.Busy: .5},
+		LatencyMS:    board.LatencyTimes{P50: 14, P99: 62, N: 9},
 		Sales: []board.Sale{
 			{
 				Name: strings.Repeat("电饭煲", 20), Phase: shop.Upcoming, Stock: 12345678, Held: 1234567, Sold: 1234567,
@@ -28,7 +28,7 @@ func TestStatusFitsATerminal(t *testing.T) {
 		Partitions: make([]board.PartitionFigures, 20),
 		Nodes: []board.NodeFigures{{
 			Name: "a-very-long-name-of-a-machine-3", Roles: []string{"api", "worker", "sweeper"}, Heap: 70 << 20,
-			Version: "1.4.0-rc.1+very.long", UpS: 90000,
+			Version: "1.4.0-rc.1+very.long", UpSeconds: 90000,
 		}},
 		Alarms: []board.Alarm{{
 			Name: board.AlarmGrowingLag, Since: 1795222790000, Message: "The lag of partition 3 has grown for 30 s.",
@@ -57,7 +57,7 @@ func TestStatusPrintsJSONAndSetsExitCode(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
 	e := &env{out: &out, err: &out}
-	b := &board.Board{BuysS: 2, Alarms: []board.Alarm{}}
+	b := &board.Board{BuysPerS: 2, Alarms: []board.Alarm{}}
 	for range 2 {
 		if err := (&status{Watch: true, readFlags: readFlags{JSON: true}}).show(e, b, nil); err != nil {
 			t.Fatal(err)
@@ -65,8 +65,8 @@ func TestStatusPrintsJSONAndSetsExitCode(t *testing.T) {
 	}
 	for line := range strings.Lines(out.String()) {
 		var got board.Board
-		if err := json.Unmarshal([]byte(line), &got); err != nil || got.BuysS != 2 {
-			t.Errorf("line %s: got %v buys per second and error %v, want 2", line, got.BuysS, err)
+		if err := json.Unmarshal([]byte(line), &got); err != nil || got.BuysPerS != 2 {
+			t.Errorf("line %s: got %v buys per second and error %v, want 2", line, got.BuysPerS, err)
 		}
 	}
 	out.Reset()

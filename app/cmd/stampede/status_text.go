@@ -27,9 +27,9 @@ func boardText(b *board.Board) string {
 	}
 	w.add("%s   %d nodes, %d sockets", b.Now.Time().Local().Format(time.DateTime), len(b.Nodes), sockets)
 	w.add("buys %s/s   reserved %s/s   confirmed %s/s   errors %s/s",
-		number(b.BuysS), number(b.ReservedS), number(b.ConfirmedS), number(b.ErrorsS))
-	if b.HiddenS > 0 {
-		w.add("hidden sales: %s/s confirmed, not included", number(b.HiddenS))
+		number(b.BuysPerS), number(b.ReservedPerS), number(b.ConfirmedPerS), number(b.ErrorsPerS))
+	if b.HiddenPerS > 0 {
+		w.add("hidden sales: %s/s confirmed, not included", number(b.HiddenPerS))
 	}
 	if b.LatencyMS.N > 0 {
 		w.add("buy to order: %d ms, 99 %% within %d ms", b.LatencyMS.P50, b.LatencyMS.P99)
@@ -52,12 +52,12 @@ func boardText(b *board.Board) string {
 
 // refusals lists the error codes of rejected buys with their rates, the most frequent first.
 func refusals(b *board.Board) string {
-	codes := slices.SortedFunc(maps.Keys(b.RefusedS), func(x, y shop.Code) int {
-		return cmp.Or(cmp.Compare(b.RefusedS[y], b.RefusedS[x]), cmp.Compare(x, y))
+	codes := slices.SortedFunc(maps.Keys(b.RejectedPerS), func(x, y shop.Code) int {
+		return cmp.Or(cmp.Compare(b.RejectedPerS[y], b.RejectedPerS[x]), cmp.Compare(x, y))
 	})
 	parts := make([]string, len(codes))
 	for i, code := range codes {
-		parts[i] = fmt.Sprintf("%s %s/s", code, number(b.RefusedS[code]))
+		parts[i] = fmt.Sprintf("%s %s/s", code, number(b.RejectedPerS[code]))
 	}
 	return strings.Join(parts, "  ")
 }
@@ -125,7 +125,7 @@ func (l *lines) nodes(all []board.NodeFigures) {
 	l.add("\n%-16s %-18s %7s %5s %6s %7s %15s", "NODE", "ROLES", "SOCKETS", "CPU", "HEAP", "UP", "VERSION")
 	for _, n := range all {
 		l.add("%s %-18s %7d %5.2f %5dM %7s %15s", cell(n.Name, 16), strings.Join(n.Roles, ","), n.Sockets, n.CPU,
-			n.Heap>>20, durationText(time.Duration(n.UpS)*time.Second), clipTo(n.Version, 15))
+			n.Heap>>20, durationText(time.Duration(n.UpSeconds)*time.Second), clipTo(n.Version, 15))
 	}
 }
 

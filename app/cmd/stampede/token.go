@@ -28,8 +28,8 @@ type (
 )
 
 func (token) Help() string {
-	return "Signs with the current key: STAMPEDE_JWT_SECRET, or the key in the data folder of embedded stores, after " +
-		"all rotations.\n\nExamples:\n\n    stampede token --user 1001\n" +
+	return "Signs with the current key. It is derived from STAMPEDE_JWT_SECRET, or from the key in the data folder of " +
+		"embedded stores, and from all rotations so far.\n\nExamples:\n\n    stampede token --user 1001\n" +
 		"    stampede token --user 7 --role operator --ttl 8h\n" +
 		"    stampede token rotate"
 }
@@ -45,13 +45,13 @@ func (tokenRotate) Help() string {
 		"    stampede token rotate --now"
 }
 
-// maxToken limits the lifetime of a token, so that a typing error cannot create a permanent one.
-const maxToken = 31 * 24 * time.Hour
+// maxTokenTTL limits the lifetime of a token, so that a typing error cannot create a permanent one.
+const maxTokenTTL = 31 * 24 * time.Hour
 
 // Run prints only the token.
 func (c *tokenSign) Run(e *env) error {
-	if c.TTL < time.Second || c.TTL > maxToken {
-		return fmt.Errorf("%w: --ttl is %v, want 1s to %v", errUsage, c.TTL, maxToken)
+	if c.TTL < time.Second || c.TTL > maxTokenTTL {
+		return fmt.Errorf("%w: --ttl is %v, want 1s to %v", errUsage, c.TTL, maxTokenTTL)
 	}
 	_, issuer, err := e.issuer()
 	if err != nil {

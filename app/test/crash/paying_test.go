@@ -23,25 +23,25 @@ import (
 
 // payer is the buyer of one order who uses the HTTP API and pays at the simulated gateway.
 type payer struct {
-	w     *world
-	sim   *sim.Simulator
-	token string
-	order shop.ID
+	w       *world
+	gateway *sim.Simulator
+	token   string
+	order   shop.ID
 }
 
 // dieDuringPayment kills the program at a point of a payment flow. The next node completes the flow, and the gateway
 // keeps exactly the right amount (P8).
 func dieDuringPayment(t *testing.T, flow, point string) {
 	window := 10 * time.Second // long enough to pay on a slow machine, short enough for orders that must expire
-	sim, settings := newGateway(t)
+	gateway, settings := newGateway(t)
 	w := newWorld(t, append(settings, "STAMPEDE_PAY_WINDOW="+window.String())...)
 	sale := w.offer(1, 1, w.rng.IntN(partitions))
 	victim := w.start(w.crashAt(point, 1))
-	p := w.payer(sim)
-	p.order = p.buy(victim, &sale)
+	p := w.payer(gateway)
+	p.buy(victim, &sale)
 	p.pay(victim, flow, func() {
 		if point == "late.after-refunding" { // another buyer gets the unit before the late payment
-			w.payer(sim).buy(victim, &sale)
+			w.payer(gateway).buy(victim, &sale)
 		}
 	})
 	victim.waitDeath(point)
@@ -50,7 +50,7 @@ func dieDuringPayment(t *testing.T, flow, point string) {
 		if next.Exited() {
 			t.Fatalf("the program exited unexpectedly:\n%s", next.Tail())
 		}
-		problem := w.moneyProblem(sim)
+		problem := w.moneyProblem(gateway)
 		return problem == "", problem
 	})
 	w.audit()
@@ -60,27 +60,27 @@ func dieDuringPayment(t *testing.T, flow, point string) {
 // newGateway returns a simulated gateway that outlives the nodes, and the settings of a node for it.
 func newGateway(t *testing.T) (*sim.Simulator, []string) {
 	t.Helper()
-	sim, err := sim.New(sim.Options{})
+	gateway, err := sim.New(sim.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(sim.Close)
-	server := httptest.NewServer(sim)
+	t.Cleanup(gateway.Close)
+	server := httptest.NewServer(gateway)
 	t.Cleanup(server.Close)
-	environ, err := sim.Keys().Environ(server.URL)
+	environ, err := gateway.Keys().Environ(server.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return sim, environ
+	return gateway, environ
 }
 
-func (w *world) payer(sim *sim.Simulator) *payer {
+func (w *world) payer(gateway *sim.Simulator) *payer {
 	w.t.Helper()
 	issuer, err := account.NewIssuer([]byte(secret), nil)
 	w.must(err)
 	token, err := issuer.Issue(kit.NewID(), "Tester", shop.Shopper, time.Hour)
 	w.must(err)
-	return &payer{w: w, sim: sim, token: token}
+	return &payer{w: w, gateway: gateway, token: token}
 }
 
 // buy buys one unit and waits until the order is pending.
@@ -101,24 +101,24 @@ func (p *payer) buy(n *node, sale *shop.Sale) shop.ID {
 // pay follows the flow until the node dies. The next node completes requests that got no response.
 func (p *payer) pay(n *node, flow string, beforeLate func()) {
 	p.w.t.Helper()
-	number := p.order.String()
+	orderText := p.order.String()
 	var payment struct{ URL string }
-	if p.post(n, "/api/v1/orders/"+number+"/pay", map[string]any{"via": "page"}, &payment) != nil {
+	if p.post(n, "/api/v1/orders/"+orderText+"/pay", map[string]any{"via": "page"}, &payment) != nil {
 		return
 	}
-	_, err := p.sim.Open(payment.URL)
+	_, err := p.gateway.Open(payment.URL)
 	p.w.must(err)
 	switch flow {
 	case "close": // the buyer loads the payment page and does not pay
 	case "late":
 		p.awaitState(n, shop.Expired)
 		beforeLate()
-		p.w.must(p.sim.PayLate(number))
+		p.w.must(p.gateway.PayLate(orderText))
 	default:
-		p.w.must(p.sim.Pay(number))
+		p.w.must(p.gateway.Pay(orderText))
 		if flow == "refund" {
 			p.awaitState(n, shop.Paid)
-			_ = p.post(n, "/api/v1/orders/"+number+"/refund", map[string]any{"reason": "too large"}, nil)
+			_ = p.post(n, "/api/v1/orders/"+orderText+"/refund", map[string]any{"reason": "too large"}, nil)
 		}
 	}
 }
@@ -144,10 +144,10 @@ func (p *payer) row() shop.Order {
 }
 
 // moneyProblem returns an order for which the gateway keeps the wrong amount, or remaining work; otherwise "".
-func (w *world) moneyProblem(sim *sim.Simulator) string {
+func (w *world) moneyProblem(gateway *sim.Simulator) string {
 	w.t.Helper()
 	kept := make(map[shop.ID]int64)
-	for _, trade := range sim.Ledger().Trades {
+	for _, trade := range gateway.Ledger().Trades {
 		kept[shop.ID(number(trade.Order))] = trade.TakenFen - trade.RefundedFen
 	}
 	ids := slices.Collect(maps.Keys(kit.IDs(w.t, w.db, "SELECT id FROM orders")))

@@ -164,7 +164,7 @@ func (p *promotion) payOrAbandon(b *buyer, op Op) {
 	p.retry(&p.refundPayers, func(who *payer) bool {
 		return p.post(who, "refund", map[string]any{"reason": "too large"}, nil) == nil
 	})
-	who, choice := &payer{w: p.world, sim: p.sim, token: b.token, order: op.Order}, b.rng.IntN(6)
+	who, choice := &payer{w: p.world, gateway: p.sim, token: b.token, order: op.Order}, b.rng.IntN(6)
 	var payment struct{ URL string }
 	for try := 0; p.post(who, "pay", map[string]any{"via": "page"}, &payment) != nil; try++ { // there may be no row yet
 		if try == 20 {

@@ -366,7 +366,7 @@ func (s *testShop) login(v *visitor, email string) error {
 			if a, err = v.request(ctx, http.MethodGet, "/api/v1/auth/captcha", ""); err != nil {
 				return err
 			}
-			var picture account.Picture
+			var picture account.CaptchaPicture
 			if err := json.Unmarshal([]byte(a.text), &picture); err != nil {
 				return err
 			}

@@ -27,7 +27,7 @@ const (
 // captcha requests a picture and returns its solution.
 func (s *testShop) captcha(n *node) account.CaptchaSolution {
 	s.t.Helper()
-	var picture account.Picture
+	var picture account.CaptchaPicture
 	n.expect(http.StatusOK, &picture, n.read, "/api/v1/auth/captcha", "", nil)
 	if !strings.HasPrefix(picture.Image, "data:image/png;base64,") {
 		s.t.Fatalf("captcha %s is not a PNG data URL", picture.ID)

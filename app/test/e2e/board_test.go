@@ -55,9 +55,9 @@ func TestBoardShowsBothNodes(t *testing.T) {
 				reserved, buys = reserved+1, buys+2
 			}
 		}
-		return len(live.Nodes) == 2 && live.BuysS > 1 && live.ReservedS > 0 && live.ConfirmedS > 0 &&
+		return len(live.Nodes) == 2 && live.BuysPerS > 1 && live.ReservedPerS > 0 && live.ConfirmedPerS > 0 &&
 			live.LatencyMS.N > 1 &&
-			live.RefusedS[shop.LimitReached] > 0, fmt.Sprintf("after %d buys the board is %+v, which does not count them", buys, live)
+			live.RejectedPerS[shop.LimitReached] > 0, fmt.Sprintf("after %d buys the board is %+v, which does not count them", buys, live)
 	})
 	i := slices.IndexFunc(live.Sales, func(shown board.Sale) bool { return shown.ID == sale.ID })
 	if i < 0 || live.Sales[i].Phase != shop.Open || live.Sales[i].Name != "Lamp" || live.Sales[i].Initial != 100 {

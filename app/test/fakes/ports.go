@@ -22,36 +22,23 @@ type Inventory interface {
 	Schedule(ctx context.Context, partition int, deadlines []shop.Deadline) error
 	Finish(ctx context.Context, partition int, asOf shop.Millis, rows []*shop.Order, entries []*shop.Entry) error
 	Delivery(ctx context.Context, partition int) (shop.Delivery, error)
-	Holds(ctx context.Context, sale shop.SaleRef, cursor uint64) ([]shop.OpenHold, uint64, error)
-	Mark(ctx context.Context, sale shop.SaleRef) (shop.HoldsMark, error)
-	Correct(ctx context.Context, sale shop.SaleRef, c shop.Correction) (bool, error)
-	Audit(ctx context.Context, sale shop.SaleRef) (shop.SaleAudit, error)
-	Terms(ctx context.Context, sale shop.SaleRef) (shop.SaleTerms, error)
 	SetWatching(ctx context.Context, node string, counts map[shop.SaleRef]int64) error
-	Retire(ctx context.Context, sale shop.SaleRef) (bool, error)
 }
 
 // OrderStore is the source of truth for orders (MySQL). Errors wrap ErrTransient, ErrPermanent, ErrStaleEpoch or
 // ErrNoRow.
 type OrderStore interface {
 	Insert(ctx context.Context, epoch int64, rows []shop.NewOrder) ([]shop.Inserted, error)
-	InsertLost(ctx context.Context, epoch int64, rows []shop.NewOrder, w *shop.PaymentWatch) ([]shop.Inserted, error)
-	EndLost(ctx context.Context, orders []shop.ID, now shop.Millis) ([]shop.Order, error)
 	Expire(ctx context.Context, orders []shop.ID, now shop.Millis) ([]shop.Order, error)
 	Cancel(ctx context.Context, order, user shop.ID, now shop.Millis) (shop.Order, error)
 	SetAddress(ctx context.Context, order, user shop.ID, address shop.Address, now shop.Millis) (shop.Order, error)
 	ClaimHold(ctx context.Context, order shop.ID, in shop.OrderState) (shop.Order, error)
-	Revive(ctx context.Context, claimed shop.Order, epoch int64, now, payBy shop.Millis) (shop.Order, error)
 	Order(ctx context.Context, id shop.ID) (shop.Order, error)
 	OrdersByID(ctx context.Context, ids []shop.ID) ([]shop.Order, error)
 	Trail(ctx context.Context, order, user shop.ID) (shop.Trail, error)
 	OrdersOf(ctx context.Context, q shop.OrdersQuery) (orders []shop.Order, more bool, err error)
-	OrdersOfSale(ctx context.Context, sale, after shop.ID, limit int) ([]shop.Order, error)
 	MarkPublished(ctx context.Context, published []*shop.Order) error
 	Touch(ctx context.Context, ids []shop.ID) ([]shop.Order, error)
-	TouchSince(ctx context.Context, ids []shop.ID, since shop.Millis) error
-	Unpublished(ctx context.Context, before shop.Millis, limit int, except ...int) ([]shop.Order, error)
-	Overdue(ctx context.Context, before shop.Millis, limit int, except ...int) ([]shop.Order, error)
 }
 
 // CatalogueStore reads slots, sales, products and categories.

@@ -8,8 +8,8 @@ import (
 	"stampede/app/test/kit"
 )
 
-// P1, P2: the address of a reservation that no worker has read creates the row of the order, with its deadline. The
-// worker settles the entry later: one row, one hold, and the address stays.
+// P1, P2: setting the address of a reservation that no worker has read writes the row of the order, with its deadline.
+// The worker settles the entry later: one row, one hold, and the address stays.
 func TestAddressOfReservationIsKept(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

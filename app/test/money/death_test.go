@@ -8,7 +8,7 @@ import (
 	"stampede/app/shop"
 )
 
-// scenario is a preparation of one order, and the steps of the process that dies.
+// scenario prepares an order with a live process, then runs steps in a process that dies after a number of calls.
 type scenario struct {
 	prepare     func(w *world, n *node, o shop.Order)
 	steps       func(n *node, o shop.Order)
@@ -59,7 +59,7 @@ var scenarios = map[string]scenario{
 				_ = n.settleNow(o)
 			}
 		},
-		finalStates: stateSet(shop.Paid, shop.Expired), // without an opened payment there is no money
+		finalStates: stateSet(shop.Paid, shop.Expired), // expired if the process died before it opened the payment
 	},
 	"settle": {
 		prepare: payAtGateway, steps: func(n *node, o shop.Order) { _ = n.settleNow(o) },
@@ -145,14 +145,14 @@ var scenarios = map[string]scenario{
 // the next process completes the pending work.
 func TestNextProcessCompletesWorkAfterDeath(t *testing.T) {
 	t.Parallel()
-	for name, l := range scenarios {
+	for name, sc := range scenarios {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			for step := 1; ; step++ {
-				m := &dyingProcess{callsLeft: step}
-				w.runScenario(l, m)
-				if !m.dead() {
+				dying := &dyingProcess{callsLeft: step}
+				w.runScenario(sc, dying)
+				if !dying.dead() {
 					t.Logf("%d steps", step-1)
 					return
 				}
@@ -162,22 +162,22 @@ func TestNextProcessCompletesWorkAfterDeath(t *testing.T) {
 }
 
 // runScenario runs the scenario with an order of a new sale.
-func (w *world) runScenario(l scenario, m *dyingProcess) {
+func (w *world) runScenario(sc scenario, dying *dyingProcess) {
 	w.t.Helper()
-	sale := w.offer(max(l.units, 1), 1)
+	sale := w.offer(max(sc.units, 1), 1)
 	o := w.order(sale, newID())
-	if l.prepare != nil {
-		l.prepare(w, w.node(nil), o)
+	if sc.prepare != nil {
+		sc.prepare(w, w.node(nil), o)
 	}
-	step := m.callsLeft
-	l.steps(w.node(m), o)
+	step := dying.callsLeft
+	sc.steps(w.node(dying), o)
 	if w.read(o.ID).State == shop.Pending {
 		w.passDeadline(o.ID)
 	}
 	w.awaitRest(sale, []shop.ID{o.ID}, func(format string, args ...any) {
 		w.t.Errorf("died after step %d: %s", step, fmt.Sprintf(format, args...))
 	})
-	if row := w.read(o.ID); !l.finalStates[row.State] {
+	if row := w.read(o.ID); !sc.finalStates[row.State] {
 		w.t.Errorf("died after step %d: the order is %s (%s)", step, row.State, row.Reason)
 	}
 	w.remove(sale)

@@ -33,6 +33,9 @@ func (w *world) recoverAll(n *node) []recovery.Problem {
 	return report.Problems
 }
 
+// revsPerGeneration is the number of revs that an order can have in one generation, see store.History.
+const revsPerGeneration = 32
+
 // tables lists the tables whose newest rows a lagging replica does not have, with the column of the order id.
 var tables = map[string]string{
 	"orders": "id", "trades": "order_id", "payments": "order_id", "outbox": "order_id", "refunds": "order_id",
@@ -41,7 +44,7 @@ var tables = map[string]string{
 
 // saveRows stores the current rows of an order. The returned function restores them: the database then has lost all
 // later changes.
-func (w *world) saveRows(o shop.Order) (lose func()) {
+func (w *world) saveRows(o shop.Order) (restore func()) {
 	w.t.Helper()
 	for table, column := range tables {
 		w.exec(fmt.Sprintf("CREATE TABLE IF NOT EXISTS kept_%s AS SELECT * FROM %s WHERE 1 = 0", table, table))
@@ -85,8 +88,7 @@ func expireOrder(w *world, n *node, o shop.Order) {
 }
 
 // P1, P2, P8: within the replication lag a unit was returned and sold again. The promoted database has lost both
-// changes. The order of the first buyer ends again; the second buyer keeps the unit, and the money is kept (money_c7,
-// money_c7b).
+// changes. The order of the first buyer ends again; the second buyer keeps the unit, and the money is kept.
 func TestRecoveredUnitStaysWithSecondBuyer(t *testing.T) {
 	t.Parallel()
 	for name, scenario := range map[string]struct{ pays, cancels, opened bool }{
@@ -104,7 +106,7 @@ func TestRecoveredUnitStaysWithSecondBuyer(t *testing.T) {
 			if scenario.opened {
 				openPayment(w, n, first)
 			}
-			lose := w.saveRows(first)
+			restore := w.saveRows(first)
 			if scenario.cancels {
 				w.must(errOf(n.expirer.Cancel(n.ctx, first.User, first.ID)))
 			} else {
@@ -116,14 +118,14 @@ func TestRecoveredUnitStaysWithSecondBuyer(t *testing.T) {
 			}
 			before := w.read(second.ID)
 			w.deleteRows(second)
-			lose()
+			restore()
 			w.simulatePromotion()
 			n = w.node(nil)
 			if problems := w.recoverAll(n); len(problems) > 0 {
 				t.Errorf("unexpected problems to settle: %+v", problems)
 			}
 			row := w.read(first.ID)
-			if row.State != shop.Cancelled || row.Reason != shop.ReasonRecovered || row.Rev <= 32 {
+			if row.State != shop.Cancelled || row.Reason != shop.ReasonRecovered || row.Rev <= revsPerGeneration {
 				t.Errorf("the first order is %s (%s), rev %d", row.State, row.Reason, row.Rev)
 			}
 			n.runJobs()
@@ -136,10 +138,10 @@ func TestRecoveredUnitStaysWithSecondBuyer(t *testing.T) {
 }
 
 // P8: the promoted database has lost an opened payment. The gateway is queried for every pending order. So money at the
-// gateway, also later money, is processed, and no order ends before the gateway has replied (money_c3).
+// gateway, also later money, is processed, and no order ends before the gateway has replied.
 func TestRecoveryFindsLostOpenedPayment(t *testing.T) {
 	t.Parallel()
-	for name, scenario := range map[string]struct{ row, before bool }{
+	for name, scenario := range map[string]struct{ rowKept, paidBefore bool }{
 		"the row is kept, paid before the recovery": {true, true},
 		"the row is kept, paid after the recovery":  {true, false},
 		"the row is lost, paid before the recovery": {false, true},
@@ -150,18 +152,18 @@ func TestRecoveryFindsLostOpenedPayment(t *testing.T) {
 			w := newWorld(t)
 			n, sale := w.node(nil), w.offer(3, 2)
 			o := w.order(sale, newID())
-			lose := w.saveRows(o)
+			restore := w.saveRows(o)
 			openPayment(w, n, o)
-			if scenario.before {
+			if scenario.paidBefore {
 				w.must(w.sim.Pay(o.ID.String()))
 			}
-			if lose(); !scenario.row {
+			if restore(); !scenario.rowKept {
 				w.deleteRows(o)
 			}
 			w.simulatePromotion()
 			n = w.node(nil)
 			w.recoverAll(n)
-			if !scenario.before {
+			if !scenario.paidBefore {
 				w.must(w.sim.Pay(o.ID.String()))
 			}
 			_, err := w.sim.Inject(sim.Fault{Kind: sim.Down})
@@ -180,7 +182,7 @@ func TestRecoveryFindsLostOpenedPayment(t *testing.T) {
 	}
 }
 
-// P8: both stores are promoted at once. The restore loses the payment in Redis; the gateway still has it (money_c8).
+// P8: both stores are promoted at once. The restore loses the payment in Redis; the gateway still has it.
 func TestPaymentSurvivesPromotionOfBothStores(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -204,18 +206,20 @@ func TestPaymentSurvivesPromotionOfBothStores(t *testing.T) {
 // order remains.
 func TestLostRefundIsNotSentTwice(t *testing.T) {
 	t.Parallel()
-	for name, payment := range map[string]bool{"the payment is kept": true, "the payment is lost, too": false} {
+	for name, paymentKept := range map[string]bool{"the payment is kept": true, "the payment is lost, too": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			n, sale := w.node(nil), w.offer(3, 2)
 			o := w.order(sale, newID())
-			lose := w.saveRows(o)
+			restore := w.saveRows(o)
 			payAndSettle(w, n, o)
-			if payment {
+			wantProblems := 0
+			if paymentKept {
+				wantProblems = 1
 				w.exec("DELETE FROM kept_orders")
 				w.exec("DELETE FROM kept_trades")
-				lose = w.saveRows(w.read(o.ID))
+				restore = w.saveRows(w.read(o.ID))
 			}
 			w.must(errOf(n.refundRequests.RequestRefund(n.ctx, o.User, o.ID, "no reason")))
 			w.retry("refunded", func() error {
@@ -226,14 +230,14 @@ func TestLostRefundIsNotSentTwice(t *testing.T) {
 				}
 				return err
 			})
-			lose()
+			restore()
 			w.simulatePromotion()
 			n = w.node(nil)
 			problems := w.recoverAll(n)
-			if payment != (len(problems) == 1) {
+			if len(problems) != wantProblems {
 				t.Errorf("unexpected problems to settle: %+v", problems)
 			}
-			if payment {
+			if paymentKept {
 				w.must(errOf(n.driver().Settle(w.ctx, o.ID, recovery.SettleRefund)))
 			}
 			w.awaitRest(sale, []shop.ID{o.ID}, t.Errorf)
@@ -251,32 +255,38 @@ func TestLostRefundIsNotSentTwice(t *testing.T) {
 // reserved meanwhile, and the gateway repeats that the order is paid.
 func TestRecoveryRestoresLostLatePayment(t *testing.T) {
 	t.Parallel()
-	for name, diesAfter := range map[string]int{
-		"all changes": 0, "the hold": 6, "the hold and the payment": 8, "the expiry and the hold": -6,
+	for name, lost := range map[string]struct {
+		diesAfter int  // calls of the process that settles the payment; 0: it completes
+		expiry    bool // is lost, too
+	}{
+		"all changes":              {},
+		"the hold":                 {diesAfter: 6},
+		"the hold and the payment": {diesAfter: 8},
+		"the expiry and the hold":  {diesAfter: 6, expiry: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			sale := w.offer(3, 2)
 			o := w.order(sale, newID())
-			lose, wantProblems := func() {}, 0
-			if diesAfter < 0 {
-				lose = w.saveRows(w.read(o.ID))
+			restore, wantProblems := func() {}, 0
+			if lost.expiry {
+				restore = w.saveRows(w.read(o.ID))
 			}
 			payLate(w, w.node(nil), o)
-			if diesAfter >= 0 {
-				lose, wantProblems = w.saveRows(w.read(o.ID)), 1
+			if !lost.expiry {
+				restore, wantProblems = w.saveRows(w.read(o.ID)), 1
 			}
-			if diesAfter == 0 {
+			if lost.diesAfter == 0 {
 				w.retry("late payment", func() error { return w.node(nil).settleNow(o) })
 			} else {
-				_ = w.node(&dyingProcess{callsLeft: max(diesAfter, -diesAfter)}).settleNow(o)
+				_ = w.node(&dyingProcess{callsLeft: lost.diesAfter}).settleNow(o)
 			}
 			held := w.redisCounters(sale)
 			if held.Held+held.Sold != 1 {
 				t.Fatalf("the test lost no change: %+v", held)
 			}
-			lose()
+			restore()
 			w.simulatePromotion()
 			n := w.node(nil)
 			if problems := w.recoverAll(n); len(problems) != wantProblems ||
@@ -303,10 +313,10 @@ func TestOperatorEndsOrderWithLostReplay(t *testing.T) {
 	sale := w.offer(3, 2)
 	o := w.order(sale, newID())
 	w.refuse(o)
-	lose := w.saveRows(w.read(o.ID))
+	restore := w.saveRows(w.read(o.ID))
 	n, letter := w.node(nil), w.deadLetterOf(o)
 	w.retry("replay", func() error { return n.replay(letter) })
-	lose()
+	restore()
 	w.simulatePromotion()
 	if problems := w.recoverAll(n); len(problems) != 1 || problems[0].Order != o.ID {
 		t.Errorf("unexpected problems to settle: %+v", problems)
@@ -375,7 +385,7 @@ func (w *world) rows(orders []shop.ID) []shop.Order {
 }
 
 // I8: a replaced database server that returns unchanged is not used. A node that reaches it gets no epoch, does not
-// increase the beat, and reports the necessary command. An operator may accept the server. A restored backup of the
+// increase the beat (the counter of database checks), and reports the necessary command. An operator may accept the server. A restored backup of the
 // current server is recovered.
 func TestReplacedDatabaseIsNotUsed(t *testing.T) {
 	t.Parallel()
@@ -430,12 +440,12 @@ func TestInterruptedRecoveryGivesSameResult(t *testing.T) {
 		w := newWorld(t)
 		n, sale := w.node(nil), w.offer(3, 2)
 		first, second, third := w.order(sale, newID()), w.order(sale, newID()), w.order(sale, newID())
-		lose := w.saveRows(first)
+		restore := w.saveRows(first)
 		expireOrder(w, n, first)
 		last := w.order(sale, newID())
 		payAndSettle(w, n, last)
 		w.deleteRows(second, last)
-		lose()
+		restore()
 		w.simulatePromotion()
 		m := &dyingProcess{callsLeft: calls}
 		_ = w.node(m).recoverPartition(nil)

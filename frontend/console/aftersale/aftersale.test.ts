@@ -80,7 +80,7 @@ describe('orders', () => {
     expect(parseOperatorOrder(order).shipment).toBeUndefined()
   })
 
-  it('of a guest are parsed without an account', () => {
+  it('of a guest are parsed without an account; their orders get its id', () => {
     const file = {
       id: '42',
       guest: true,

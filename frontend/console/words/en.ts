@@ -96,6 +96,7 @@ export const en = {
     sales: 'Sales',
     noSales: 'No sale is open or about to open.',
     sale: 'Sale',
+    units: 'Free, held and sold',
     stock: 'Free',
     held: 'Held',
     sold: 'Sold',

@@ -94,6 +94,7 @@ export const zh: ConsoleWords = {
     sales: '活动',
     noSales: '没有进行中或即将开始的活动。',
     sale: '活动',
+    units: '可售、占用与已售',
     stock: '可售',
     held: '占用',
     sold: '已售',

@@ -25,7 +25,7 @@ func TestShippedMySQLSettingsTakeEffect(t *testing.T) {
 	}
 }
 
-// P2: the same for Redis and Valkey.
+// P2: redis.conf takes effect on Redis and Valkey.
 func TestShippedRedisSettingsTakeEffect(t *testing.T) {
 	t.Parallel()
 	server := StartRedis(t, RedisOptions{Conf: "../../../deploy/redis.conf", Durable: true})

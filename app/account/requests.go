@@ -6,10 +6,11 @@ import (
 	"stampede/app/shop"
 )
 
-// Requests and responses of the routes under /api/v1/auth and /api/v1/me.
+// Requests and responses of the routes under /api/v1/auth and /api/v1/me. A device is one login: the row of a refresh
+// token. A session is the tokens of a device.
 
-// Picture is a captcha of digits. It accepts a single solution attempt.
-type Picture struct {
+// CaptchaPicture is a captcha of digits. It accepts a single solution attempt.
+type CaptchaPicture struct {
 	ID      string      `json:"id"`
 	Image   string      `json:"image"` // data URL
 	Expires shop.Millis `json:"expires"`
@@ -73,7 +74,7 @@ type PasswordChange struct {
 // identifies the user.
 type LogOut struct {
 	Refresh    string
-	Who        shop.Identity // from the bearer token
+	Caller     shop.Identity // from the bearer token
 	Everywhere bool
 }
 
@@ -110,7 +111,7 @@ type MeEdit struct {
 	Lang *string `json:"lang"`
 }
 
-// MyDevice is an entry in the caller's list of logins.
+// MyDevice is a device of the caller.
 type MyDevice struct {
 	ID         shop.ID     `json:"id"`
 	Name       string      `json:"name"`
