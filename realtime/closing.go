@@ -74,9 +74,9 @@ const maxPause = 5 * time.Second
 const drainReplyTimeout = 3 * time.Second
 
 // Drain closes all connections and accepts no new ones. Each client receives the reply to its running op, then `bye`
-// with a reconnect delay of at most the smaller of `within` and maxPause (and at least minRetryDelay), then a close frame. After drainReplyTimeout, Drain no longer
-// waits for replies. When ctx ends, Drain cuts the remaining connections and returns the error of ctx. Run must not end
-// before Drain, so that no event is missed.
+// with a reconnect delay of at most the smaller of `within` and maxPause (and at least minRetryDelay), then a close
+// frame. After drainReplyTimeout, Drain no longer waits for replies. When ctx ends, Drain cuts the remaining
+// connections and returns the error of ctx. Run must not end before Drain, so that no event is missed.
 func (cs *connections) Drain(ctx context.Context, within time.Duration) error {
 	cs.mu.Lock()
 	cs.draining = true

@@ -121,8 +121,8 @@ type feed struct {
 	namespace string
 }
 
-// newFeed returns a feed on a Redis. Channels are shared by all databases of a Redis, so the namespace contains the name
-// of the test and the URL.
+// newFeed returns a feed on a Redis. Channels are shared by all databases of a Redis, so the namespace contains the
+// name of the test and the URL.
 func newFeed(t testing.TB, redisURL string) *feed {
 	t.Helper()
 	f := &feed{

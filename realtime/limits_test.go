@@ -12,8 +12,8 @@ import (
 	"stampede/app/shop"
 )
 
-// The connections of a user who becomes blocked are closed with CloseBlocked; others stay. New connections of a blocked user are
-// closed before any reply. After the block is lifted, the user connects again.
+// The connections of a user who becomes blocked are closed with CloseBlocked; others stay. New connections of a blocked
+// user are closed before any reply. After the block is lifted, the user connects again.
 func TestBlockedSocketsAreClosed(t *testing.T) {
 	t.Parallel()
 	var blockedUser atomic.Int64

@@ -37,8 +37,8 @@ func TestATickAllocatesNothingPerClient(t *testing.T) {
 }
 
 // A shared frame is written without a copy per client. AllocsPerRun counts the allocations of the whole process. So the
-// node is idle: it does not read the latest numbers, and its peer never reads. The minimum of five rounds counts, because
-// other goroutines only add allocations.
+// node is idle: it does not read the latest numbers, and its peer never reads. The minimum of five rounds counts,
+// because other goroutines only add allocations.
 func TestWritingATickAllocatesNothing(t *testing.T) {
 	n := startNode(t, func(o *Options) { o.ProbeEvery = time.Hour })
 	n.rawHandshake(t, nil)

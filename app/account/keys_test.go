@@ -11,8 +11,8 @@ import (
 )
 
 // TestRotatedKeyStaysValidForMaxLife: while nodes read a new key one after the other, every node accepts tokens of both
-// keys. Tokens of the old key are accepted for MaxLife after the rotation. A rotation that sets Oldest to the new key rejects
-// them at once.
+// keys. Tokens of the old key are accepted for MaxLife after the rotation. A rotation that sets Oldest to the new key
+// rejects them at once.
 func TestRotatedKeyStaysValidForMaxLife(t *testing.T) {
 	t.Parallel()
 	var c testClock

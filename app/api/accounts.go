@@ -114,7 +114,9 @@ func onMyAccount[B, T any](
 // captcha draws a captcha picture, with a limit per address.
 func (h *accountHandlers) captcha(c *fiber.Ctx) error {
 	client := admission.PictureClient{From: hostAddr(c.IP())}
-	return respond(c, func(ctx context.Context) (account.CaptchaPicture, error) { return h.Accounts.Captcha(ctx, client) })
+	return respond(c, func(ctx context.Context) (account.CaptchaPicture, error) {
+		return h.Accounts.Captcha(ctx, client)
+	})
 }
 
 // register links the account to the guest whose token is in the request. An invalid token is rejected: otherwise the

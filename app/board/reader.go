@@ -136,8 +136,11 @@ func (b *Board) sum(reports []NodeFigures) (gone []int) {
 		b.Payments.Open = max(b.Payments.Open, p.Open) // each node counts the open payments of the whole database
 		b.Payments.RefundsStuck = max(b.Payments.RefundsStuck, p.RefundsStuck)
 	}
-	b.BuysPerS, b.ReservedPerS = roundTenth(b.BuysPerS), roundTenth(b.ReservedPerS)
-	b.ConfirmedPerS, b.HiddenPerS, b.ErrorsPerS = roundTenth(b.ConfirmedPerS), roundTenth(b.HiddenPerS), roundTenth(b.ErrorsPerS)
+	for _, rate := range []*float64{
+		&b.BuysPerS, &b.ReservedPerS, &b.ConfirmedPerS, &b.HiddenPerS, &b.ErrorsPerS,
+	} {
+		*rate = roundTenth(*rate)
+	}
 	b.LatencyMS = latency.times()
 	slices.SortFunc(b.Nodes, func(x, y NodeFigures) int { return x.ID - y.ID })
 	return gone
@@ -160,8 +163,11 @@ func (b *Board) point(at shop.Millis) Point {
 		}
 		latency.add(&f.Latency)
 	}
-	p.BuysPerS, p.ReservedPerS = roundTenth(p.BuysPerS), roundTenth(p.ReservedPerS)
-	p.ConfirmedPerS, p.HiddenPerS, p.ErrorsPerS = roundTenth(p.ConfirmedPerS), roundTenth(p.HiddenPerS), roundTenth(p.ErrorsPerS)
+	for _, rate := range []*float64{
+		&p.BuysPerS, &p.ReservedPerS, &p.ConfirmedPerS, &p.HiddenPerS, &p.ErrorsPerS,
+	} {
+		*rate = roundTenth(*rate)
+	}
 	p.LatencyMS = latency.times()
 	for i, partition := range b.Partitions {
 		p.Lags[i] = partition.Lag

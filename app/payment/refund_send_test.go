@@ -95,8 +95,9 @@ func newTestRefunder() (*Refunder, *refundStore, *fakeGateway, *fakes.Redis) {
 // skipPause advances the clock beyond the pause of the last attempt.
 func skipPause(redis *fakes.Redis) { redis.At = redis.At.Add(lastRefundPause) }
 
-// P8: first the gateway, then the row, then the units, then the buyer. An order with late money has sold no units: a hold
-// that is left is returned, and no unit is withdrawn. app/test/money proves the same steps on real stores, with a crash after each.
+// P8: first the gateway, then the row, then the units, then the buyer. An order with late money has sold no units: a
+// hold that is left is returned, and no unit is withdrawn. app/test/money proves the same steps on real stores, with a
+// crash after each.
 func TestLateRefundWithdrawsNoUnits(t *testing.T) {
 	t.Parallel()
 	r, refunds, _, _ := newTestRefunder()

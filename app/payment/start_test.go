@@ -137,8 +137,8 @@ func (s *lateRowStore) OpenTrade(context.Context, shop.ID, shop.ID, shop.Millis,
 
 func (s *lateRowStore) Order(context.Context, shop.ID) (shop.Order, error) { return s.row, s.err }
 
-// P2: if OpenTrade finds no row, Pay returns busy if the row exists by now, and not_found if there is none or it belongs
-// to another user.
+// P2: if OpenTrade finds no row, Pay returns busy if the row exists by now, and not_found if there is none or it
+// belongs to another user.
 func TestPayDistinguishesUnwrittenFromMissingOrder(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -281,12 +281,14 @@ func TestSettlePublishesAfterCommit(t *testing.T) {
 		t.Errorf("got steps %v, want %v", trades.Steps, want)
 	}
 	for _, state := range []TradeState{TradeAbsent, TradeWaiting, TradeClosed} {
-		if err := payments.Settle(context.Background(), Trade{Order: 1, State: state}); err != nil || len(trades.Steps) != 4 {
+		err := payments.Settle(context.Background(), Trade{Order: 1, State: state})
+		if err != nil || len(trades.Steps) != 4 {
 			t.Errorf("state %d: got steps %v and error %v, want no further effects", state, trades.Steps, err)
 		}
 	}
 	trades.outcome = OutcomeWrongAmount
-	if err := payments.Settle(context.Background(), Trade{Order: 1, State: TradePaid}); !errors.Is(err, ErrTradeMismatch) ||
+	err := payments.Settle(context.Background(), Trade{Order: 1, State: TradePaid})
+	if !errors.Is(err, ErrTradeMismatch) ||
 		payments.Counts().Anomalies.Load() != 1 {
 		t.Errorf("a trade that does not match: got %v, want ErrTradeMismatch and one anomaly", err)
 	}

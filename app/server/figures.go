@@ -73,7 +73,8 @@ func (p *parts) sampler(
 	return func() (board.NodeFigures, board.PaymentFigures, board.Flow) {
 		n := board.NodeFigures{
 			ID: p.lease.Node(), Name: nodeName(p.lease), Version: version, Roles: roles,
-			UpSeconds: int64(time.Since(start).Seconds()), Heap: heapBytes(), DatabaseMS: p.catalogue.Age().Milliseconds(),
+			UpSeconds: int64(time.Since(start).Seconds()), Heap: heapBytes(),
+			DatabaseMS: p.catalogue.Age().Milliseconds(),
 			Leases: []board.Lease{{
 				Name: "node " + strconv.Itoa(p.lease.Node()), Until: p.clock.Now().Add(time.Until(p.lease.Until())),
 			}},

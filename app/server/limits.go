@@ -8,8 +8,8 @@ import (
 	"stampede/app/shop"
 )
 
-// presetStrict is the value of STAMPEDE_LIMITS that selects limits that are usual against bots. They reject most users of
-// an office behind one address. The other value is `default`.
+// presetStrict is the value of STAMPEDE_LIMITS that selects limits that are usual against bots. They reject most users
+// of an office behind one address. The other value is `default`.
 const presetStrict = "strict"
 
 // applyPreset applies the values of the preset to variables that are not set.
@@ -52,8 +52,8 @@ func (c *Config) checkLimits(p *problems) {
 // second made the gateway fail and opened the breaker.
 const qrCalls = 50
 
-// classes returns the limits by class. Classes without variables use a fraction or a multiple of a related limit, so that
-// 0 disables them, too; the limits of QR are fixed.
+// classes returns the limits by class. Classes without variables use a fraction or a multiple of a related limit, so
+// that 0 disables them, too; the limits of QR are fixed.
 func (c *Config) classes() limits.Classes {
 	perSecond := func(rate, burst int) limits.Pace {
 		return limits.Pace{Rate: rate, Period: time.Second, Burst: burst}

@@ -105,8 +105,8 @@ func outcomeOf(found []shop.Order, t payment.Trade) payment.Outcome {
 }
 
 // repeatedOutcome returns the outcome of a trade that was received before: the recorded outcome; an anomaly if order or
-// amount differ now; or, if an anomaly was recorded, the new outcome. changes reports whether the recorded outcome must be replaced: it was an anomaly and differs
-// from the new outcome.
+// amount differ now; or, if an anomaly was recorded, the new outcome. changes reports whether the recorded outcome must
+// be replaced: it was an anomaly and differs from the new outcome.
 func repeatedOutcome(
 	known paymentRow, t payment.Trade, outcome payment.Outcome,
 ) (current payment.Outcome, changes bool) {

@@ -385,8 +385,8 @@ func (w *world) rows(orders []shop.ID) []shop.Order {
 }
 
 // I8: a replaced database server that returns unchanged is not used. A node that reaches it gets no epoch, does not
-// increase the beat (the counter of database checks), and reports the necessary command. An operator may accept the server. A restored backup of the
-// current server is recovered.
+// increase the beat (the counter of database checks), and reports the necessary command. An operator may accept the
+// server. A restored backup of the current server is recovered.
 func TestReplacedDatabaseIsNotUsed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
