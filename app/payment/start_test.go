@@ -137,8 +137,8 @@ func (s *lateRowStore) OpenTrade(context.Context, shop.ID, shop.ID, shop.Millis,
 
 func (s *lateRowStore) Order(context.Context, shop.ID) (shop.Order, error) { return s.row, s.err }
 
-// P2: if OpenTrade finds no row, Pay returns busy if the row exists by now, and not_found if there is none or it
-// belongs to another user.
+// P2: if OpenTrade finds no row, Pay reads the order again. It returns busy if the row exists by now, and not_found for
+// an unknown order or the order of another user.
 func TestPayDistinguishesUnwrittenFromMissingOrder(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -131,8 +131,8 @@ func (s Blocks) keepUnblockedAdmin(ctx context.Context, tx bun.Conn, row *blockR
 		return nil
 	}
 	id, err := shop.ParseID(row.Value)
-	if err != nil {
-		return err
+	if err != nil { // no account has this value as its id
+		return nil
 	}
 	u, err := oneUser(ctx, tx.NewSelect().Where("id = ?", id))
 	if errors.Is(err, sql.ErrNoRows) { // a guest
