@@ -40,7 +40,8 @@ func launch(t *testing.T, settings ...string) *node {
 // launchShipped is launch with the shipped limits.
 func launchShipped(t *testing.T, settings ...string) *node {
 	t.Helper()
-	n := &node{t: t, addr: freeAddr(t), metrics: freeAddr(t)}
+	n := &node{t: t}
+	n.addr, n.metrics = freeAddrs(t)
 	settings = append([]string{
 		"STAMPEDE_LISTEN=" + n.addr, "STAMPEDE_METRICS_LISTEN=" + n.metrics, "STAMPEDE_JWT_SECRET=" + secret,
 	}, settings...)
@@ -104,10 +105,21 @@ func (n *node) run(args ...string) (out string, code int) {
 
 func freeAddr(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	addr, _ := freeAddrs(t)
+	return addr
+}
+
+// freeAddrs returns two different addresses: both ports are taken before one is released.
+func freeAddrs(t *testing.T) (first, second string) {
+	t.Helper()
+	var addrs [2]string
+	for i := range addrs {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = l.Close() }()
+		addrs[i] = l.Addr().String()
 	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
+	return addrs[0], addrs[1]
 }
