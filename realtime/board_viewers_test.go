@@ -42,7 +42,7 @@ func TestOnlyOperatorsReceiveTheBoard(t *testing.T) {
 	if before, err := one.conn.WatchBoard(); err != nil || len(before.History) != 1 || before.History[0].At != 5 {
 		t.Fatalf("got history %+v, error %v; want one point at 5", before, err)
 	}
-	n.hub.ShowBoard(&board.Board{Now: 11, BuysPerS: 2})
+	n.hub.ShowBoard(&board.Board{Now: 11, Rates: board.Rates{BuysPerS: 2}})
 	if got := one.awaitEvents("board", 1)[0].Event.(*wsclient.BoardEvent); got.Now != 11 || got.BuysPerS != 2 {
 		t.Errorf("got board %+v, want now 11 and buys_s 2", got)
 	}

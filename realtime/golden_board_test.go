@@ -8,9 +8,11 @@ import (
 // goldPoint is the content of the golden frame of a point of the board.
 func goldPoint() board.Point {
 	return board.Point{
-		At: goldNow - 5000, BuysPerS: 310.2, ReservedPerS: 12.4, ConfirmedPerS: 12.2, HiddenPerS: 1.5,
-		RejectedPerS: map[shop.Code]float64{shop.SoldOut: 293.8, shop.RateLimited: 4},
-		LatencyMS:    board.LatencyTimes{P50: 14, P99: 62, N: 61}, Sockets: 1532, Open: 6, Lags: []int64{0, 3},
+		At: goldNow - 5000, Rates: board.Rates{
+			BuysPerS: 310.2, ReservedPerS: 12.4, ConfirmedPerS: 12.2, HiddenPerS: 1.5,
+			RejectedPerS: map[shop.Code]float64{shop.SoldOut: 293.8, shop.RateLimited: 4},
+		},
+		LatencyMS: board.LatencyTimes{P50: 14, P99: 62, N: 61}, Sockets: 1532, Open: 6, Lags: []int64{0, 3},
 		Pending: 12,
 	}
 }
@@ -18,9 +20,11 @@ func goldPoint() board.Point {
 func goldBoard() *board.Board {
 	v := goldView()
 	return &board.Board{
-		Now: goldNow, BuysPerS: 310, ReservedPerS: 12.4, ConfirmedPerS: 12, HiddenPerS: 2.5,
-		RejectedPerS: map[shop.Code]float64{shop.SoldOut: 293.6, shop.RateLimited: 4},
-		LatencyMS:    board.LatencyTimes{P50: 14, P99: 62, N: 61},
+		Now: goldNow, Rates: board.Rates{
+			BuysPerS: 310, ReservedPerS: 12.4, ConfirmedPerS: 12, HiddenPerS: 2.5,
+			RejectedPerS: map[shop.Code]float64{shop.SoldOut: 293.6, shop.RateLimited: 4},
+		},
+		LatencyMS: board.LatencyTimes{P50: 14, P99: 62, N: 61},
 		Sales: []board.Sale{{
 			ID: goldSale, Name: v.Product.Name, Phase: v.Phase, Stock: 36, Held: v.Held, Sold: v.Sold,
 			Initial: v.Initial, Added: v.Added, Withdrawn: 1, Rate: v.Rate,
@@ -38,7 +42,7 @@ func goldBoard() *board.Board {
 
 func goldAlarm() *board.Board {
 	return &board.Board{
-		Now: goldNow, RejectedPerS: map[shop.Code]float64{}, ErrorsPerS: .2,
+		Now: goldNow, Rates: board.Rates{RejectedPerS: map[shop.Code]float64{}}, ErrorsPerS: .2,
 		Sales: []board.Sale{{ID: goldSale, Phase: shop.Open, Paused: true, Stuck: "41 held, 42 rows are pending"}},
 		Partitions: []board.PartitionFigures{
 			{Unreachable: true},

@@ -78,12 +78,8 @@ func (s Stock) readWatching(ctx context.Context, sales []shop.SaleRef) {
 	if err != nil {
 		return
 	}
-	s.viewers.mu.Lock()
-	defer s.viewers.mu.Unlock()
 	for i, sale := range due {
-		r := s.viewers.readings[sale]
-		r.count = integer(replies[i][0])
-		s.viewers.readings[sale] = r
+		s.viewers.set(sale, integer(replies[i][0]))
 	}
 }
 
@@ -111,4 +107,12 @@ func (v *viewerCounts) of(sale shop.SaleRef) int64 {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.readings[sale].count
+}
+
+func (v *viewerCounts) set(sale shop.SaleRef, count int64) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	r := v.readings[sale]
+	r.count = count
+	v.readings[sale] = r
 }

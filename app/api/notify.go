@@ -69,7 +69,7 @@ func (h *notificationHandler) handle(c *fiber.Ctx) error {
 	return c.SendString(replyFailure)
 }
 
-// process processes a notification and returns its outcome: success, turned_away, unreadable, forged or
+// process processes a notification and returns its outcome: success, rejected, unreadable, forged or
 // failed.
 func (h *notificationHandler) process(ip, body string) string {
 	if h.forgeryLimiter.exhausted(ip) && !h.suspectLimiter.Allow() {

@@ -97,8 +97,9 @@ func noneBlocked(netip.Addr) bool { return false }
 
 func emptyBoard(context.Context) board.History {
 	return board.History{Board: board.Board{
-		RejectedPerS: map[shop.Code]float64{}, Sales: []board.Sale{}, Partitions: []board.PartitionFigures{},
-		Nodes: []board.NodeFigures{}, Alarms: []board.Alarm{},
+		Rates: board.Rates{RejectedPerS: map[shop.Code]float64{}}, Sales: []board.Sale{},
+		Partitions: []board.PartitionFigures{},
+		Nodes:      []board.NodeFigures{}, Alarms: []board.Alarm{},
 	}, History: []board.Point{}}
 }
 

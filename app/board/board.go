@@ -23,19 +23,24 @@ const (
 
 // Board is the state of the whole shop at an instant. Values per second are sums over all nodes.
 type Board struct {
-	Now           shop.Millis           `json:"now"`
+	Now shop.Millis `json:"now"`
+	Rates
+	LatencyMS  LatencyTimes       `json:"latency_ms"` // over the last 5 s
+	Sales      []Sale             `json:"sales"`      // open sales, then the next ones
+	Partitions []PartitionFigures `json:"partitions"`
+	Nodes      []NodeFigures      `json:"nodes"`
+	Payments   PaymentFigures     `json:"payments"`
+	ErrorsPerS float64            `json:"errors_s"` // errors in the logs
+	Alarms     []Alarm            `json:"alarms"`
+}
+
+// Rates are the buys of the whole shop per second.
+type Rates struct {
 	BuysPerS      float64               `json:"buys_s"`             // buy attempts, rejected ones included
 	ReservedPerS  float64               `json:"reserved_s"`         // accepted by the Lua step
 	ConfirmedPerS float64               `json:"confirmed_s"`        // entries with a committed row and a published event
 	HiddenPerS    float64               `json:"hidden_s,omitempty"` // entries of hidden sales, which are not in confirmed_s
 	RejectedPerS  map[shop.Code]float64 `json:"rejected_s"`
-	LatencyMS     LatencyTimes          `json:"latency_ms"` // over the last 5 s
-	Sales         []Sale                `json:"sales"`      // open sales, then the next ones
-	Partitions    []PartitionFigures    `json:"partitions"`
-	Nodes         []NodeFigures         `json:"nodes"`
-	Payments      PaymentFigures        `json:"payments"`
-	ErrorsPerS    float64               `json:"errors_s"` // errors in the logs
-	Alarms        []Alarm               `json:"alarms"`
 }
 
 // History is a board with the points before it.
@@ -46,19 +51,15 @@ type History struct {
 
 // Point is a point of the history. It covers the PointEvery before it.
 type Point struct {
-	At            shop.Millis           `json:"at"`
-	BuysPerS      float64               `json:"buys_s"`
-	ReservedPerS  float64               `json:"reserved_s"`
-	ConfirmedPerS float64               `json:"confirmed_s"`
-	HiddenPerS    float64               `json:"hidden_s,omitempty"`
-	RejectedPerS  map[shop.Code]float64 `json:"rejected_s"`
-	LatencyMS     LatencyTimes          `json:"latency_ms"`
-	ErrorsPerS    float64               `json:"errors_s"`
-	Sockets       int                   `json:"sockets"`
-	Open          int                   `json:"open"`    // open sales that are not paused
-	Lags          []int64               `json:"lags"`    // per partition: entries not yet delivered
-	Pending       int64                 `json:"pending"` // of all partitions: entries delivered and not settled
-	Dead          int64                 `json:"dead"`    // dead letters of all partitions
+	At shop.Millis `json:"at"`
+	Rates
+	LatencyMS  LatencyTimes `json:"latency_ms"`
+	ErrorsPerS float64      `json:"errors_s"`
+	Sockets    int          `json:"sockets"`
+	Open       int          `json:"open"`    // open sales that are not paused
+	Lags       []int64      `json:"lags"`    // per partition: entries not yet delivered
+	Pending    int64        `json:"pending"` // of all partitions: entries delivered and not settled
+	Dead       int64        `json:"dead"`    // dead letters of all partitions
 }
 
 // Sale is a sale on the board.

@@ -25,23 +25,26 @@ func points(listed ...Point) []Point {
 // conditions began to hold.
 func TestStandstillRaisesAnAlarm(t *testing.T) {
 	t.Parallel()
-	still := Point{Open: 1, ReservedPerS: 3}
+	still := Point{Open: 1, Rates: Rates{ReservedPerS: 3}}
+	old := still
+	old.At = 1_000_000 - 20_000
+	noSale := Point{Rates: Rates{ReservedPerS: 1}}
 	for name, c := range map[string]struct {
 		points []Point
 		since  shop.Millis
 	}{
 		"reservations without rows":           {points(still, still), 990_000},
-		"reservations without rows, 15 s":     {points(Point{ConfirmedPerS: 1}, still, still, still), 985_000},
-		"reservations without rows, 5 s":      {points(Point{Open: 1, ConfirmedPerS: 1}, still), 0},
+		"reservations without rows, 15 s":     {points(Point{Rates: Rates{ConfirmedPerS: 1}}, still, still, still), 985_000},
+		"reservations without rows, 5 s":      {points(Point{Open: 1, Rates: Rates{ConfirmedPerS: 1}}, still), 0},
 		"no buys":                             {points(Point{Open: 1}, Point{Open: 1}), 0},
 		"sold out":                            {points(soldOutPoint(), soldOutPoint()), 0},
 		"buys with the result busy":           {points(busyPoint(), busyPoint()), 990_000},
-		"no open sale":                        {points(Point{ReservedPerS: 1}, Point{ReservedPerS: 1}), 0},
+		"no open sale":                        {points(noSale, noSale), 0},
 		"entries wait after all sales closed": {points(Point{Pending: 1}, Point{Lags: []int64{0, 2}}), 990_000},
-		"a hidden sale is confirmed":          {points(still, Point{Open: 1, Lags: []int64{7}, HiddenPerS: 2}), 0},
-		"a buy is confirmed":                  {points(still, Point{Open: 1, ReservedPerS: 3, ConfirmedPerS: .1}), 0},
+		"a hidden sale is confirmed":          {points(still, Point{Open: 1, Lags: []int64{7}, Rates: Rates{HiddenPerS: 2}}), 0},
+		"a buy is confirmed":                  {points(still, Point{Open: 1, Rates: Rates{ReservedPerS: 3, ConfirmedPerS: .1}}), 0},
 		"a gap in the history": {
-			points(Point{Open: 1, ReservedPerS: 3, At: 1_000_000 - 20_000}, Point{Open: 1, ReservedPerS: 3}), 0,
+			points(old, still), 0,
 		},
 		"no history": {nil, 0},
 	} {
@@ -53,11 +56,11 @@ func TestStandstillRaisesAnAlarm(t *testing.T) {
 }
 
 func soldOutPoint() Point {
-	return Point{Open: 1, RejectedPerS: map[shop.Code]float64{shop.SoldOut: 900}}
+	return Point{Open: 1, Rates: Rates{RejectedPerS: map[shop.Code]float64{shop.SoldOut: 900}}}
 }
 
 func busyPoint() Point {
-	return Point{Open: 1, RejectedPerS: map[shop.Code]float64{shop.Busy: 2}}
+	return Point{Open: 1, Rates: Rates{RejectedPerS: map[shop.Code]float64{shop.Busy: 2}}}
 }
 
 func TestGrowingLagRaisesAnAlarm(t *testing.T) {

@@ -122,25 +122,16 @@ func (b *Board) sum(reports []NodeFigures) (gone []int) {
 		}
 		b.Nodes = append(b.Nodes, n)
 		s := &n.Report.Second
-		b.BuysPerS += s.perSecond(s.Buys)
-		b.ReservedPerS += s.perSecond(s.Reserved)
-		b.ConfirmedPerS += s.perSecond(s.Confirmed)
-		b.HiddenPerS += s.perSecond(s.Hidden)
+		b.Rates.add(s)
 		b.ErrorsPerS += s.perSecond(s.Errors)
-		for code, count := range s.Rejected {
-			b.RejectedPerS[code] = roundTenth(b.RejectedPerS[code] + s.perSecond(count))
-		}
 		latency.add(&n.Report.FiveSeconds.Latency)
 		p := &n.Report.Payments
 		b.Payments.InDoubt += p.InDoubt
 		b.Payments.Open = max(b.Payments.Open, p.Open) // each node counts the open payments of the whole database
 		b.Payments.RefundsStuck = max(b.Payments.RefundsStuck, p.RefundsStuck)
 	}
-	for _, rate := range []*float64{
-		&b.BuysPerS, &b.ReservedPerS, &b.ConfirmedPerS, &b.HiddenPerS, &b.ErrorsPerS,
-	} {
-		*rate = roundTenth(*rate)
-	}
+	b.Rates.round()
+	b.ErrorsPerS = roundTenth(b.ErrorsPerS)
 	b.LatencyMS = latency.times()
 	slices.SortFunc(b.Nodes, func(x, y NodeFigures) int { return x.ID - y.ID })
 	return gone
@@ -148,26 +139,18 @@ func (b *Board) sum(reports []NodeFigures) (gone []int) {
 
 // point makes a point of the history from the nodes' figures of the last five seconds.
 func (b *Board) point(at shop.Millis) Point {
-	p := Point{At: at, RejectedPerS: make(map[shop.Code]float64), Lags: make([]int64, len(b.Partitions))}
+	p := Point{At: at, Lags: make([]int64, len(b.Partitions))}
+	p.RejectedPerS = make(map[shop.Code]float64)
 	var latency LatencyCounts
 	for _, n := range b.Nodes {
 		f := &n.Report.FiveSeconds
 		p.Sockets += n.Sockets
-		p.BuysPerS += f.perSecond(f.Buys)
-		p.ReservedPerS += f.perSecond(f.Reserved)
-		p.ConfirmedPerS += f.perSecond(f.Confirmed)
-		p.HiddenPerS += f.perSecond(f.Hidden)
+		p.Rates.add(f)
 		p.ErrorsPerS += f.perSecond(f.Errors)
-		for code, count := range f.Rejected {
-			p.RejectedPerS[code] = roundTenth(p.RejectedPerS[code] + f.perSecond(count))
-		}
 		latency.add(&f.Latency)
 	}
-	for _, rate := range []*float64{
-		&p.BuysPerS, &p.ReservedPerS, &p.ConfirmedPerS, &p.HiddenPerS, &p.ErrorsPerS,
-	} {
-		*rate = roundTenth(*rate)
-	}
+	p.Rates.round()
+	p.ErrorsPerS = roundTenth(p.ErrorsPerS)
 	p.LatencyMS = latency.times()
 	for i, partition := range b.Partitions {
 		p.Lags[i] = partition.Lag
@@ -186,6 +169,24 @@ func (b *Board) point(at shop.Millis) Point {
 func (b *Board) removeReports() {
 	for i := range b.Nodes {
 		b.Nodes[i].Report = nil
+	}
+}
+
+// add adds the counts of a node.
+func (r *Rates) add(f *Flow) {
+	r.BuysPerS += f.perSecond(f.Buys)
+	r.ReservedPerS += f.perSecond(f.Reserved)
+	r.ConfirmedPerS += f.perSecond(f.Confirmed)
+	r.HiddenPerS += f.perSecond(f.Hidden)
+	for code, count := range f.Rejected {
+		r.RejectedPerS[code] = roundTenth(r.RejectedPerS[code] + f.perSecond(count))
+	}
+}
+
+// round rounds the sums; add has rounded the rejected buys.
+func (r *Rates) round() {
+	for _, rate := range []*float64{&r.BuysPerS, &r.ReservedPerS, &r.ConfirmedPerS, &r.HiddenPerS} {
+		*rate = roundTenth(*rate)
 	}
 }
 

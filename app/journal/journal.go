@@ -64,11 +64,8 @@ type Head struct {
 
 func (h Head) String() string { return strconv.FormatInt(h.Seq, 10) + ":" + h.Hash }
 
-// ParseHead parses the result of String. "" is the head of an empty journal.
+// ParseHead parses the result of String.
 func ParseHead(text string) (Head, error) {
-	if text == "" {
-		return Head{}, nil
-	}
 	number, hash, _ := strings.Cut(text, ":")
 	seq, err := strconv.ParseInt(number, 10, 64)
 	if raw, hashErr := hex.DecodeString(hash); err != nil || hashErr != nil || seq < 1 || len(raw) != sha256.Size {

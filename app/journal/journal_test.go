@@ -125,7 +125,7 @@ func TestParseHeadRejectsInvalidHeads(t *testing.T) {
 	if got, err := journal.ParseHead(good.String()); err != nil || got != good {
 		t.Errorf("got %v, %v; want %v", got, err, good)
 	}
-	for _, text := range []string{"12", "12:", ":" + good.Hash, "0:" + good.Hash, "x:" + good.Hash, "12:" + good.Hash + "0", "12:zz"} {
+	for _, text := range []string{"", "12", "12:", ":" + good.Hash, "0:" + good.Hash, "x:" + good.Hash, "12:" + good.Hash + "0", "12:zz"} {
 		if _, err := journal.ParseHead(text); !errors.Is(err, &shop.Error{Code: shop.BadRequest}) {
 			t.Errorf("%q: got %v, want bad_request", text, err)
 		}

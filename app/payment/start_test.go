@@ -166,8 +166,7 @@ func TestPayStoresTradeBeforeGatewayCall(t *testing.T) {
 	t.Parallel()
 	payments, gateway, trades, _ := newTestPayments()
 	trades.row.PayBy += 750
-	// the gateway uses whole seconds
-	until := trades.row.PayBy.Add(-payments.Margin) - 750
+	until := trades.row.PayBy - 750 - 10_000 // the gateway uses whole seconds; the margin is 10 s
 	got, err := payments.Pay(context.Background(), 9, 1, ViaWap)
 	if err != nil || got.URL == "" || got.PayBy != trades.row.PayBy || got.Until != until {
 		t.Fatalf("got payment %+v and error %v, want payment until %d", got, err, until)

@@ -70,11 +70,11 @@ func (a *Auditor) AuditSale(ctx context.Context, id shop.ID) (AuditReport, error
 // are read again, together, after auditPause. A failure is reported only if every read has found it. NotFound: no such
 // sale.
 func (a *Auditor) AuditSales(ctx context.Context, ids ...shop.ID) ([]AuditReport, error) {
-	return auditRepeatedly(ctx, ids, a.readSale)
+	return auditRepeatedly(ctx, ids, a.auditOnce)
 }
 
 func auditRepeatedly(
-	ctx context.Context, ids []shop.ID, read func(context.Context, shop.ID) (saleReadings, error),
+	ctx context.Context, ids []shop.ID, audit func(context.Context, shop.ID) (AuditReport, error),
 ) ([]AuditReport, error) {
 	reports := make([]AuditReport, len(ids))
 	suspicious := make([]int, len(ids)) // indexes of reports
@@ -86,11 +86,10 @@ func auditRepeatedly(
 			return nil, ctx.Err()
 		}
 		for _, i := range suspicious {
-			readings, err := read(ctx, ids[i])
+			again, err := audit(ctx, ids[i])
 			if err != nil {
 				return nil, err
 			}
-			again := readings.audit()
 			if try > 0 {
 				again.keepRepeated(reports[i].found)
 			}
@@ -121,6 +120,25 @@ type saleReadings struct {
 	rows   []shop.Order // of the holds in Redis
 }
 
+// auditOnce audits a sale without a pause.
+func (a *Auditor) auditOnce(ctx context.Context, id shop.ID) (AuditReport, error) {
+	s, err := a.readSale(ctx, id)
+	if err != nil {
+		return AuditReport{}, err
+	}
+	r := s.audit()
+	if len(r.found) == 0 || !r.Loaded {
+		return r, nil
+	}
+	again, err := a.Redis.Stock().HoldsMark(ctx, s.sale.Ref()) // perhaps the sale has changed meanwhile
+	if err != nil {
+		return r, fmt.Errorf("audit sale %s in Redis again: %w", id, err)
+	}
+	s.after = again.Counters
+	s.after.Epoch = s.redis.Epoch // Audit does not read the epoch
+	return s.audit(), nil
+}
+
 func (a *Auditor) readSale(ctx context.Context, id shop.ID) (s saleReadings, err error) {
 	if s.sale, err = a.Store.Sales().Sale(ctx, id); errors.Is(err, shop.ErrNoRow) {
 		return s, shop.Fail(shop.NotFound, "no such sale: "+id.String())
@@ -142,15 +160,6 @@ func (a *Auditor) readSale(ctx context.Context, id shop.ID) (s saleReadings, err
 		return s, fmt.Errorf("read orders of sale %s: %w", id, err)
 	}
 	s.after = s.redis.Counters
-	if len(s.audit().found) == 0 {
-		return s, nil
-	}
-	again, err := a.Redis.Stock().HoldsMark(ctx, s.sale.Ref()) // perhaps the sale has changed meanwhile
-	if err != nil {
-		return s, fmt.Errorf("audit sale %s in Redis again: %w", id, err)
-	}
-	s.after = again.Counters
-	s.after.Epoch = s.redis.Epoch // Audit does not read the epoch
 	return s, nil
 }
 

@@ -70,15 +70,15 @@ func wantFailure(t *testing.T, text string, change func(s *saleReadings, n int))
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		n := 0
-		readOnce := func(context.Context, shop.ID) (saleReadings, error) {
+		auditOnce := func(context.Context, shop.ID) (AuditReport, error) {
 			s := validReadings()
 			if change(&s, n); s.after == (shop.Counters{}) {
 				s.after = s.redis.Counters
 			}
 			n++
-			return s, nil
+			return s.audit(), nil
 		}
-		reports, err := auditRepeatedly(t.Context(), []shop.ID{7}, readOnce)
+		reports, err := auditRepeatedly(t.Context(), []shop.ID{7}, auditOnce)
 		fakes.Must(t, err)
 		if got := strings.Join(reports[0].Failures, "\n"); (got == "") != (text == "") || !strings.Contains(got, text) {
 			t.Errorf("got failures %q, want them to contain %q", got, text)

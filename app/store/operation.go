@@ -237,9 +237,12 @@ func (s Journal) ListJournal(ctx context.Context, q journal.Query) (page []journ
 // VerifyJournal reads the whole journal and reports the first invalid row. The journal must also contain the given head
 // from an earlier report ("": no head).
 func (s Journal) VerifyJournal(ctx context.Context, givenHead string) (journal.Report, error) {
-	given, err := journal.ParseHead(givenHead)
-	if err != nil {
-		return journal.Report{}, err
+	var given journal.Head // without a row: every journal contains it
+	if givenHead != "" {
+		var err error
+		if given, err = journal.ParseHead(givenHead); err != nil {
+			return journal.Report{}, err
+		}
 	}
 	// Read the head first. Operations continue during the verification, so there may be newer rows than the head. The
 	// row of the head must exist.

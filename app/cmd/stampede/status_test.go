@@ -15,9 +15,11 @@ import (
 func TestStatusFitsATerminal(t *testing.T) {
 	t.Parallel()
 	b := &board.Board{
-		Now: 1795222800000, BuysPerS: 123456.7, ReservedPerS: 12.4,
-		RejectedPerS: map[shop.Code]float64{shop.SoldOut: 99999, shop.Busy: .5},
-		LatencyMS:    board.LatencyTimes{P50: 14, P99: 62, N: 9},
+		Now: 1795222800000, Rates: board.Rates{
+			BuysPerS: 123456.7, ReservedPerS: 12.4,
+			RejectedPerS: map[shop.Code]float64{shop.SoldOut: 99999, shop.Busy: .5},
+		},
+		LatencyMS: board.LatencyTimes{P50: 14, P99: 62, N: 9},
 		Sales: []board.Sale{
 			{
 				Name: strings.Repeat("电饭煲", 20), Phase: shop.Upcoming, Stock: 12345678, Held: 1234567, Sold: 1234567,
@@ -57,7 +59,7 @@ func TestStatusPrintsJSONAndSetsExitCode(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
 	e := &env{out: &out, err: &out}
-	b := &board.Board{BuysPerS: 2, Alarms: []board.Alarm{}}
+	b := &board.Board{Rates: board.Rates{BuysPerS: 2}, Alarms: []board.Alarm{}}
 	for range 2 {
 		if err := (&status{Watch: true, readFlags: readFlags{JSON: true}}).show(e, b, nil); err != nil {
 			t.Fatal(err)

@@ -103,12 +103,6 @@ func (n *node) run(args ...string) (out string, code int) {
 	}, args...)
 }
 
-func freeAddr(t *testing.T) string {
-	t.Helper()
-	addr, _ := freeAddrs(t)
-	return addr
-}
-
 // freeAddrs returns two different addresses: both ports are taken before one is released.
 func freeAddrs(t *testing.T) (first, second string) {
 	t.Helper()

@@ -42,14 +42,7 @@ func payLate(w *world, n *node, o shop.Order) {
 	openPayment(w, n, o)
 	_, err := w.sim.Inject(sim.Fault{Kind: sim.PaidAfterClose, Order: o.ID.String(), Times: 1})
 	w.must(err)
-	w.passDeadline(o.ID)
-	w.retry("the order expires", func() error {
-		err := n.sweep(o.ID)
-		if row := w.read(o.ID); err == nil && row.State != shop.Expired {
-			err = fmt.Errorf("the order is %s", row.State)
-		}
-		return err
-	})
+	expireOrder(w, n, o)
 }
 
 var scenarios = map[string]scenario{

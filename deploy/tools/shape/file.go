@@ -104,8 +104,7 @@ func (t *figures) addDeclaration(f *file, declaration ast.Decl) {
 		if function.Recv != nil {
 			t.methods[f.syntax.Name.Name+"."+receiverOf(function)]++
 		}
-		if function.Recv == nil ||
-			ast.IsExported(strings.TrimPrefix(types.ExprString(function.Recv.List[0].Type), "*")) {
+		if function.Recv == nil || ast.IsExported(receiverOf(function)) {
 			t.addName(function.Name, function.Doc)
 		}
 		return
