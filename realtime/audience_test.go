@@ -63,7 +63,8 @@ func TestHintsDuringSnapshotFollowItsReply(t *testing.T) {
 		}
 	})
 	p := n.connect(t, 0)
-	p.send(`{"id":102,"op":"watch"}`) // not with call: the test checks the order of the reply and the events
+	// Not with call, which returns the reply alone: the test compares its position with the events.
+	p.send(`{"id":102,"op":"watch"}`)
 	p.awaitEvents("sale", 1)
 	p.waitHandled()
 	reply, sale, slot := -1, -1, -1
@@ -84,14 +85,14 @@ func TestHintsDuringSnapshotFollowItsReply(t *testing.T) {
 	}
 }
 
-func TestRecentNewsReturnsHintsAfterTheMark(t *testing.T) {
+func TestRecentHintsSinceReturnsHintsAfterMark(t *testing.T) {
 	t.Parallel()
-	var d recentHints
-	d.put(recentHint{subject: "a"})
-	mark := d.mark()
-	d.put(recentHint{subject: "b"})
-	d.put(recentHint{subject: "a"})
-	got := d.since(mark)
+	var r recentHints
+	r.put(recentHint{subject: "a"})
+	mark := r.mark()
+	r.put(recentHint{subject: "b"})
+	r.put(recentHint{subject: "a"})
+	got := r.since(mark)
 	if len(got) != 2 || got[0].subject != "b" || got[1].subject != "a" {
 		t.Errorf("got the hints %+v since the mark", got)
 	}

@@ -9,7 +9,8 @@ import (
 	"stampede/app/wsclient"
 )
 
-func operatorNode(t *testing.T) *node {
+// boardNode starts a node with a board whose history has one point.
+func boardNode(t *testing.T) *node {
 	return startNode(t, func(o *Options) {
 		o.BoardHistory = func(context.Context) []board.Point { return []board.Point{{At: 5}} }
 	})
@@ -27,7 +28,7 @@ func (n *node) setOperators(users ...shop.ID) {
 // Only operators that requested the board receive it, after the history.
 func TestOnlyOperatorsReceiveTheBoard(t *testing.T) {
 	t.Parallel()
-	n := operatorNode(t)
+	n := boardNode(t)
 	n.setOperators(1, 2)
 	one, two, shopper := n.connect(t, 1), n.connect(t, 2), n.connect(t, 7)
 	for who, code := range map[*peer]shop.Code{shopper: shop.Forbidden, n.connect(t, 0): shop.Unauthorized} {
@@ -61,7 +62,7 @@ func TestOnlyOperatorsReceiveTheBoard(t *testing.T) {
 // A client that loses the operator role or disconnects receives no more boards.
 func TestBoardStopsWhenOperatorRoleIsLost(t *testing.T) {
 	t.Parallel()
-	n := operatorNode(t)
+	n := boardNode(t)
 	n.setOperators(1, 2)
 	demoted, gone := n.connect(t, 1), n.connect(t, 2)
 	for _, p := range []*peer{demoted, gone} {

@@ -134,7 +134,8 @@ func (c *client) dropTick() {
 	c.out.dropTick()
 }
 
-// startClose closes the connection after the queued frames. Only the first code counts.
+// startClose closes the connection after the queued frames; CloseSlow and CloseBlocked drop these. Only the first code
+// counts.
 func (c *client) startClose(code CloseCode) { c.startCloseWithDelay(code, maxRetryDelay) }
 
 // startCloseWithDelay is startClose with the given maximum of the reconnect delay.
@@ -169,7 +170,7 @@ func (c *client) startCloseLocked(code CloseCode, maxDelay time.Duration) {
 	if code == CloseSlow || code == CloseBlocked {
 		c.out.queue, c.out.queuedBytes = nil, 0 // the next hello reads the dropped personal events from the rows
 	}
-	// The deadline is two write timeouts: one for the queue and the close frame, one for the close frame of the peer.
+	// Until sendClose sets the final deadline: one write timeout for the queue, one for `bye` and the close frame.
 	_ = c.conn.SetReadDeadline(time.Now().Add(2 * c.hub.options.WriteWithin))
 	c.startWriter()
 }

@@ -13,7 +13,8 @@ import (
 	"stampede/app/wsclient"
 )
 
-// fanoutClients is the number of sockets on each side of a fan-out.
+// fanoutClients is the number of clients of the hub, including stalled ones. The plain loop has one connection for each
+// client that is not stalled.
 const fanoutClients = 500
 
 // BenchmarkRatioFanout compares a tick to many clients with a plain loop that writes the same bytes to the same number
@@ -57,8 +58,9 @@ func benchFanout(b *testing.B, stalled int) {
 		hub.Tick(1, []shop.Counters{counters(11, stock)})
 		hub.awaitIdle(stalledClients)
 	}
-	tick() // whole sets for newcomers
-	for tick(); !hub.stuck(stalledClients); {
+	tick() // new clients receive the whole watch set
+	// Fill the socket buffers of the stalled clients, until their writers block.
+	for blocked := false; !blocked; blocked = hub.blocked(stalledClients) {
 		tick()
 	}
 	frame := tickFrame(1, [][]byte{hub.lineTable.lines[11].text})
@@ -92,12 +94,16 @@ func (h *Hub) awaitIdle(stalledClients map[*client]bool) {
 	}
 }
 
-// stuck reports whether the writers of all stalledClients are blocked in a write.
-func (h *Hub) stuck(stalledClients map[*client]bool) bool {
-	for c := range stalledClients {
-		if !c.busyWriting() {
-			return false
+// blocked reports whether the writers of all stalledClients are blocked in a write: they run during 20 ms without a new
+// frame.
+func (h *Hub) blocked(stalledClients map[*client]bool) bool {
+	for range 20 {
+		for c := range stalledClients {
+			if !c.busyWriting() {
+				return false
+			}
 		}
+		time.Sleep(time.Millisecond)
 	}
 	return true
 }

@@ -16,13 +16,14 @@ import (
 // instant, minus Options.Overlap, are queued for every connection of this node. The proven instant of the node advances
 // in two ways (F5):
 //
-//	probe    read the clock, then the latest numbers; proven when all messages up to these numbers were received
-//	resync   read the clock, the latest numbers, then the rows of all connected users; proven when the rows are queued
+//	probe    read the clock, then the latest message number of each partition; proven when all messages up to these
+//	         numbers were received
+//	resync   read the clock, these numbers, then the rows of all connected users; proven when the rows are queued
 //
 // A change is published within shop.PublishDeadline of its timestamp or gets a new timestamp. So a change that is older
 // than shop.PublishDeadline was published before the numbers were read. The overlap is longer than
-// shop.PublishDeadline: after a loss of data, Redis continues with lower message numbers, and nodes detect the loss
-// only by the next epoch.
+// shop.PublishDeadline, because Redis reuses message numbers after a loss of data. Nodes detect this only at the next
+// epoch.
 
 // provenInstant is a proven instant with its wire format.
 type provenInstant struct {
@@ -177,7 +178,7 @@ func (p *personalEvents) resync(ctx context.Context) error {
 	}
 	since := p.rowsSince(at, readAt)
 	if before := p.proven.Load(); before != nil && before.History != at.History {
-		p.histories.Add(1) // before the reset: a running hello checks it
+		p.histories.Add(1) // first: a hello that began earlier compares this number and closes its connection
 		p.lastProven.Store(int64(before.readAt))
 		p.proven.Store(nil)
 		p.closeOtherHistories(at.History)
@@ -187,14 +188,14 @@ func (p *personalEvents) resync(ctx context.Context) error {
 		return err
 	}
 	p.update(func(*sequences) { p.setProven(at, readAt) })
-	p.closeOtherHistories(at.History)
+	p.closeOtherHistories(at.History) // again, for clients whose hello finished meanwhile
 	return nil
 }
 
-// restart continues from the latest message numbers.
+// restart reads the latest message numbers and tracks messages from there; the rows replace earlier messages.
 func (p *personalEvents) restart(ctx context.Context, at Cursor, reason string) error {
-	if reason == notReached {
-		p.listener.renew()
+	if reason == lateMessage {
+		p.listener.renew() // the subscription may be dead
 	}
 	ends, err := p.sequenceEnds(ctx)
 	if err != nil {
@@ -206,10 +207,11 @@ func (p *personalEvents) restart(ctx context.Context, at Cursor, reason string) 
 	return nil
 }
 
-// rowsSince returns the instant from which rows are read. It is a time of the database's clock; `at` is the present
-// time of that clock. The result is before the proven instant, even if the clock went back or belongs to another
-// database. Without a proven instant, the last one is used. Before the first one, the start of the node is used,
-// because the node had no connections before.
+// rowsSince returns the instant from which rows are read, as a time of the database's clock; `at` is the present time
+// of that clock. The clock may have gone back, or belong to another database. So the proven instant is converted to the
+// present clock by the time that elapsed on this node; in the same history, the earlier of both values counts. Without
+// a proven instant, the last one is used. Before the first one, the start of the node is used, because the node had no
+// connections before.
 func (p *personalEvents) rowsSince(at Cursor, readAt time.Duration) shop.Millis {
 	proven := p.proven.Load()
 	if proven == nil {

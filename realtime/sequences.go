@@ -164,7 +164,7 @@ func (s *sequences) lastEnd(partition int) int64 {
 // since.
 func (s *sequences) proven(now time.Duration) (newest probe, ok bool) {
 	if len(s.probes) > 0 && now > s.probes[0].until {
-		s.recordGap(notReached)
+		s.recordGap(lateMessage)
 	}
 	for i := len(s.probes) - 1; i >= 0; i-- {
 		if s.reached(s.probes[i].ends) {
@@ -176,8 +176,8 @@ func (s *sequences) proven(now time.Duration) (newest probe, ok bool) {
 	return probe{}, false
 }
 
-// notReached is the reason of a gap that a subscription without deliveries may have caused.
-const notReached = "a message did not arrive in time"
+// lateMessage is the reason of a gap that a subscription without deliveries may have caused.
+const lateMessage = "a message did not arrive in time"
 
 func (s *sequences) reached(ends []shop.SequenceEnd) bool {
 	for i := range s.parts {

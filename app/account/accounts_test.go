@@ -257,7 +257,7 @@ func TestRequestsWithoutCaptchaLeaveQueuePlaces(t *testing.T) {
 		w.must(err)
 		err = w.Register(w.ctx, Registration{Email: newEmail(), Password: goodPassword, Captcha: w.solution()})
 		w.must(err)
-		for range hashQueue + 1 - maxWithoutCaptcha {
+		for range hashQueue + 1 - maxWithoutCaptcha { // hashQueue callers wait, one computes
 			_, err := w.Hasher.Enter(true, 0, netip.Addr{})
 			w.must(err)
 		}
@@ -305,7 +305,8 @@ func TestPasswordTriesWithAccessTokenAreLimited(t *testing.T) {
 	})
 }
 
-// TestLoginFailsIfAccountChanges: a login that waits for its hash fails if the account changes.
+// TestLoginFailsIfAccountChanges: a login fails if the account changes between the check of the password and the
+// insertion of the device.
 func TestLoginFailsIfAccountChanges(t *testing.T) {
 	onBoth(t, func(w *world) {
 		for what, change := range map[string]func(u shop.User) error{
@@ -381,7 +382,7 @@ func TestRemovedAndLoggedOutDevicesAreRejected(t *testing.T) {
 // or wrong.
 func TestFailedLoginsRequireCaptcha(t *testing.T) {
 	onBoth(t, func(w *world) {
-		w.Hasher.budget = newBudget(hashShare, time.Hour, time.Now)
+		w.Hasher.budget = newBudget(hashShare, time.Hour, time.Now) // the test cannot use it up
 		email := w.account()
 		try := func(password string, c *CaptchaSolution, addr string) error {
 			l := LogIn{Email: email, Password: password, Captcha: c}

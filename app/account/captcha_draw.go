@@ -14,11 +14,13 @@ const (
 	shades    = 4    // steps between the background and the ink; more steps make larger files
 )
 
-// bend redraws a picture of the library in true colours. Digits and noise have one ink, and their edges the same
-// shades, so colours do not separate them. Random waves bend the picture. A program can undo the distortion of the
-// library alone by trying its two parameters, even without colours.
+// bend redraws a picture of the captcha library in true colours. Digits and noise have one ink, and their edges the
+// same shades, so colours do not separate them. The distortion of the library has only two parameters, so that a
+// program can find and undo it; therefore random waves bend the picture once more.
 func bend(p *image.Paletted) *image.RGBA {
 	size := p.Rect.Size()
+	// The pixel (x, y) shows the point that is across[0][x]+across[1][y] steps to the right and down[0][x]+down[1][y]
+	// steps below.
 	across := [2][]int{waves(size.X, waveWidth), waves(size.Y, waveBend)}
 	down := [2][]int{waves(size.X, waveBend), waves(size.Y, waveWidth)}
 	colours := inkColours()
@@ -33,6 +35,7 @@ func bend(p *image.Paletted) *image.RGBA {
 		for x := range size.X {
 			left, u := split(waveStep*x + across[0][x] + across[1][y])
 			top, v := split(waveStep*y + down[0][x] + down[1][y])
+			// Interpolated between the four neighbours: 0 to waveStep².
 			ink := (inked(left, top)*(waveStep-u)+inked(left+1, top)*u)*(waveStep-v) +
 				(inked(left, top+1)*(waveStep-u)+inked(left+1, top+1)*u)*v
 			m.SetRGBA(x, y, colours[ink*shades/(waveStep*waveStep)])

@@ -50,7 +50,7 @@ func (c *Counters) try(ctx context.Context, call func(ctx context.Context) error
 		return true
 	}
 	c.warning.Do(func() {
-		slog.WarnContext(ctx, "Redis is unreachable: this node counts logins alone", "err", err)
+		slog.WarnContext(ctx, "Redis is unreachable: this node keeps login counters and captchas in its own memory", "err", err)
 	})
 	return false
 }
@@ -64,8 +64,8 @@ func (c *Counters) increment(ctx context.Context, ttl time.Duration, keys ...str
 		_, err := c.redis.TxPipelined(ctx, func(p redis.Pipeliner) error {
 			for i, key := range keys {
 				cmds[i] = p.Incr(ctx, countPrefix+key)
-				// INCR and then EXPIRE run in one transaction. Otherwise a crash or an expiry could leave a counter
-				// without a TTL.
+				// INCR and EXPIRE run in one transaction, so that a crash between them cannot leave a counter without
+				// a TTL.
 				p.ExpireNX(ctx, countPrefix+key, ttl)
 			}
 			return nil

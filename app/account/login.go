@@ -31,7 +31,7 @@ func (a *Accounts) LogIn(ctx context.Context, l LogIn) (Session, error) {
 		return Session{}, err
 	case l.Password == "":
 		return Session{}, shop.Fail(shop.BadRequest, "the password is missing")
-	case len(normalized(l.Password)) > 4*maxPassword:
+	case len(normalized(l.Password)) > 4*maxPassword: // at most 4 bytes per character
 		return Session{}, shop.Fail(shop.BadRequest, "the password is too long")
 	case l.Captcha == nil && a.Hasher.UnderPressure():
 		return Session{}, errCaptcha()
@@ -48,6 +48,7 @@ func (a *Accounts) LogIn(ctx context.Context, l LogIn) (Session, error) {
 			"the e-mail is not confirmed: open the link in the e-mail that was just sent")
 	}
 	guest := unboundGuest(&l.Guest)
+	// At the first login, the account takes the id of the guest who registered it.
 	u.ID, err = a.Store.Accounts().FirstLogIn(ctx, &u, guest, guestHash(u.ID, guest))
 	if errors.Is(err, shop.ErrNoRow) { // the account has changed since its password was verified
 		return Session{}, errCredentials()
@@ -63,11 +64,13 @@ func (a *Accounts) LogIn(ctx context.Context, l LogIn) (Session, error) {
 func (a *Accounts) authenticate(ctx context.Context, email string, l *LogIn) (shop.User, error) {
 	keys, thresholds := failureCounterKeys(email, l.Addr)
 	failures := a.Counters.read(ctx, keys...)
-	captchaNeeded := l.Captcha != nil || slices.Max(failures[1:]) >= addressSuspect && a.Hasher.budgetLow()
+	// A supplied captcha is always verified, because it opens the reserved places in the queue. failures[0] counts the
+	// e-mail, the others count its networks.
+	verifyCaptcha := l.Captcha != nil || slices.Max(failures[1:]) >= addressSuspect && a.Hasher.budgetLow()
 	for i := range failures {
-		captchaNeeded = captchaNeeded || failures[i] >= thresholds[i]
+		verifyCaptcha = verifyCaptcha || failures[i] >= thresholds[i]
 	}
-	if captchaNeeded {
+	if verifyCaptcha {
 		if err := a.checkCaptcha(ctx, l.Captcha); err != nil {
 			return shop.User{}, err
 		}
@@ -109,8 +112,9 @@ func failureCounterKeys(email string, addr netip.Addr) (keys []string, threshold
 	return keys, thresholds
 }
 
-// openLogin creates a login of an account and its first tokens. It revokes the tokens of the former guest, because they
-// would give access without the password.
+// openLogin creates a login of an account and its first tokens. It revokes the tokens whose subject is the user id: the
+// tokens of the former guest would give access without the password. Tokens of other logins have their device as
+// subject and stay valid.
 func (a *Accounts) openLogin(ctx context.Context, u *shop.User, name string) (Session, error) {
 	now := a.Now()
 	if err := a.Store.Sessions().Revoke(ctx, []shop.ID{u.ID}, now.Add(MaxLife+leeway)); err != nil {

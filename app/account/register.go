@@ -84,7 +84,7 @@ func (a *Accounts) hashAfterCaptcha(ctx context.Context, answer *CaptchaSolution
 	return a.Hasher.Hash(ctx, password)
 }
 
-// unboundGuest returns the id of a guest with an unbound token, otherwise 0.
+// unboundGuest returns the user id of a guest token that is bound to no device and no sale; otherwise 0.
 func unboundGuest(who *shop.Identity) shop.ID {
 	if who.Device != 0 || who.Sale != 0 || who.Role != shop.Shopper {
 		return 0
@@ -103,7 +103,7 @@ func (a *Accounts) mailAlreadyRegistered(ctx context.Context, email string) erro
 	if err != nil || !known {
 		return err
 	}
-	day := a.Now().Time().Format(time.DateOnly)
+	day := a.Now().Time().Format(time.DateOnly) // equal e-mails are sent once: at most one a day
 	return a.mail(ctx, outbox.Email{
 		Kind: outbox.EmailTaken, About: u.ID.String() + "/" + day, To: u.Email, Name: u.Name, Lang: u.Lang,
 		Link: a.Public + "/",
@@ -205,6 +205,7 @@ func errLink() error {
 	return shop.Fail(shop.NotFound, "the link is not valid: it was used, has expired or is incomplete; request a new one")
 }
 
+// linkError converts an error of the use of a link. A nil err stays nil.
 func linkError(err error) error {
 	if errors.Is(err, shop.ErrNoRow) {
 		return errLink()

@@ -41,9 +41,9 @@ func errLoginEnded() error {
 	return shop.Fail(shop.Unauthorized, "this login has ended: log in again")
 }
 
-// Refresh returns the next tokens of a login. Each refresh token is valid once, and again within reissueWindow, because
-// a reply may be lost. A later use of an older token means
-// that the token was stolen, and ends the login. client is the kind of the client, for example the browser.
+// Refresh returns the next tokens of a login. Each refresh token is valid once. Because a reply may be lost, it is
+// valid once more within reissueWindow, for the same kind of client, for example the same browser. Any later use of an
+// older token means that the token was stolen, and ends the login.
 func (a *Accounts) Refresh(ctx context.Context, token, client string) (Session, error) {
 	id, secret, ok := a.refresher().parse(token)
 	if !ok {
@@ -59,7 +59,7 @@ func (a *Accounts) Refresh(ctx context.Context, token, client string) (Session, 
 // rotate exchanges the secret of a device for the next one. Within reissueWindow it accepts the previous secret once
 // more. Any other old secret ends the login.
 func (a *Accounts) rotate(ctx context.Context, id shop.ID, secret, client string) (shop.User, string, error) {
-	next, presented := a.refresher().next(id, secret), hashOf(secret+"/"+client)
+	next, secretAndClient := a.refresher().next(id, secret), hashOf(secret+"/"+client)
 	d, err := a.validDevice(ctx, id)
 	if err != nil {
 		return shop.User{}, "", err
@@ -71,7 +71,7 @@ func (a *Accounts) rotate(ctx context.Context, id shop.ID, secret, client string
 	if d.RefreshHash == hashOf(secret) {
 		now := a.Now()
 		rotated := d
-		rotated.RefreshHash, rotated.PreviousHash, rotated.RotatedAt = hashOf(next), presented, now
+		rotated.RefreshHash, rotated.PreviousHash, rotated.RotatedAt = hashOf(next), secretAndClient, now
 		rotated.LastSeenAt = max(d.LastSeenAt, now-now%shop.Millis(lastSeenStep.Milliseconds()))
 		rotated.ExpiresAt = rotated.LastSeenAt.Add(refreshLife)
 		done, err := a.Store.Sessions().RotateDevice(ctx, rotated, d.RefreshHash)
@@ -85,8 +85,8 @@ func (a *Accounts) rotate(ctx context.Context, id shop.ID, secret, client string
 			return shop.User{}, "", err
 		}
 	}
-	if d.PreviousHash == presented && a.Now().Sub(d.RotatedAt) < reissueWindow {
-		done, err := a.Store.Sessions().ReissueDevice(ctx, id, presented)
+	if d.PreviousHash == secretAndClient && a.Now().Sub(d.RotatedAt) < reissueWindow {
+		done, err := a.Store.Sessions().ReissueDevice(ctx, id, secretAndClient)
 		if err != nil {
 			return shop.User{}, "", shop.Unavailable("logins", err)
 		}
@@ -137,7 +137,7 @@ func (a *Accounts) activeUser(ctx context.Context, id shop.ID) (shop.User, error
 func (a *Accounts) LogOut(ctx context.Context, o LogOut) error {
 	who := o.Caller
 	if o.Refresh != "" {
-		id, _, ok := a.refresher().parse(o.Refresh)
+		id, secret, ok := a.refresher().parse(o.Refresh)
 		if !ok {
 			return shop.Fail(shop.Unauthorized, "this is not a refresh token")
 		}
@@ -148,10 +148,8 @@ func (a *Accounts) LogOut(ctx context.Context, o LogOut) error {
 		if err != nil {
 			return shop.Unavailable("logins", err)
 		}
-		if o.Everywhere { // rotate proves that the refresh token is the current one; an old one ends the login
-			if _, _, err := a.rotate(ctx, id, secretOf(o.Refresh), ""); err != nil {
-				return err
-			}
+		if o.Everywhere && d.RefreshHash != hashOf(secret) {
+			return a.endReusedLogin(ctx, &d)
 		}
 		who = shop.Identity{User: d.User, Device: id}
 	}
@@ -162,7 +160,7 @@ func (a *Accounts) LogOut(ctx context.Context, o LogOut) error {
 // revokeLogin revokes the login of a verified token, or all logins of its user.
 func (a *Accounts) revokeLogin(ctx context.Context, who *shop.Identity, everywhere bool) error {
 	switch {
-	case who.Device == 0:
+	case who.Device == 0: // a guest: all tokens of the user id end, also the newer ones of other pages
 		return a.Store.Sessions().Revoke(ctx, []shop.ID{who.User}, max(who.Expires, a.Now().Add(MaxLife)).Add(leeway))
 	case everywhere:
 		_, err := a.Store.Sessions().RevokeDevices(ctx, who.User, 0)
@@ -182,9 +180,10 @@ func (a *Accounts) readRevocationsNow(ctx context.Context) {
 	}
 }
 
-// refresher issues and parses refresh tokens of the form <device>.<secret>. The secret consists of a random half and a
-// MAC of this server, which distinguishes old tokens of the device from forged tokens. The next secret is derived from
-// the current one, so that a repeated request gets the same reply (I6).
+// refresher issues and parses refresh tokens of the form <device>.<secret>. A secret has two halves. The first is
+// random for the first secret of a device, and later derived from the previous secret, so that a repeated request gets
+// the same reply (I6). The second is a MAC of this server, which distinguishes old tokens of the device from forged
+// ones.
 type refresher struct{ key []byte }
 
 const (
@@ -224,12 +223,6 @@ func (r refresher) mac(purpose string, device shop.ID, text []byte) []byte {
 }
 
 func refreshToken(device shop.ID, secret string) string { return device.String() + "." + secret }
-
-// secretOf returns the secret of a refresh token.
-func secretOf(token string) string {
-	_, secret, _ := strings.Cut(token, ".")
-	return secret
-}
 
 // parse parses a refresh token. ok is false for invalid tokens.
 func (r refresher) parse(token string) (device shop.ID, secret string, ok bool) {

@@ -1,6 +1,7 @@
 package account
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"stampede/app/shop"
+	"stampede/app/test/faults"
 )
 
 // TestRepeatedRefreshReturnsSameToken: after a lost reply, or from two pages at the same time, a repeated
@@ -191,5 +193,27 @@ func TestRoleChangeRevokesTokens(t *testing.T) {
 		if again := w.logIn(email); w.identity(again.Access).Role != shop.Operator {
 			w.t.Errorf("got the user %+v, want the role operator", again.User)
 		}
+	})
+}
+
+// TestLogOutEverywhereCanBeRepeated: if the store fails, the token stays the current one, so that a later repeat ends
+// all logins.
+func TestLogOutEverywhereCanBeRepeated(t *testing.T) {
+	onBoth(t, func(w *world) {
+		email := w.account()
+		thisDevice, otherDevice := w.logIn(email), w.logIn(email)
+		logOut := func() error { return w.LogOut(w.ctx, LogOut{Refresh: thisDevice.Refresh, Everywhere: true}) }
+		w.store.WrapTransaction = faults.Transactions(func(_ context.Context, name string, call func() error) error {
+			if name == "Sessions.RevokeDevices" {
+				return shop.ErrTransient
+			}
+			return call()
+		})
+		w.wantCode("a failed logout", logOut(), shop.Busy)
+		w.store.WrapTransaction = nil
+		w.advance(2 * reissueWindow)
+		w.must(logOut())
+		_, err := w.Refresh(w.ctx, otherDevice.Refresh, "Firefox")
+		w.wantCode("another login after the repeat", err, shop.Unauthorized)
 	})
 }

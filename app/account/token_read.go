@@ -100,9 +100,9 @@ func (c *claims) identity(key *signingKey) (shop.Identity, error) {
 	}, nil
 }
 
-// claimsOf parses claims exactly as sign writes them: these fields in this order, whole seconds. It returns nil for any
-// other text, including names with escapes. The library's parser accepts every standard form and costs ten times as
-// much.
+// claimsOf parses the claims that sign writes for guests and devices: these fields in this order, whole seconds. It
+// returns nil for any other text, for example for names with escapes and for tokens of a sale. The library's parser
+// accepts every standard form and costs ten times as much.
 func claimsOf(text string) *claims {
 	r := claimsReader{rest: text}
 	var c claims
@@ -163,5 +163,5 @@ func (r *claimsReader) readTime() *jwt.NumericDate {
 	return &jwt.NumericDate{Time: time.Unix(int64(n), 0)}
 }
 
-// needsEscape reports whether encoding/json, with which sign writes the claims, always escapes the character.
+// needsEscape reports whether a JSON decoder rejects or changes the character. The library parses such texts.
 func needsEscape(c rune) bool { return c < ' ' || c == '\\' || c == utf8.RuneError }

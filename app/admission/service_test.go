@@ -161,8 +161,8 @@ func TestCaptchaSolutionIsBoundAndValidOnce(t *testing.T) {
 	wantCode(t, "an unavailable captcha service", err, shop.Busy)
 }
 
-// The captcha service receives the client's address and the user's number of pictures without a solution. When there
-// are not enough pictures, other clients have priority.
+// The captcha service receives the client's address and the user's number of pictures without a solution. It uses them
+// when its budget for drawing is low.
 func TestCaptchaServiceReceivesUnsolvedCount(t *testing.T) {
 	t.Parallel()
 	w, s := newPassWorld()

@@ -83,7 +83,7 @@ func New(o Options) (*Alipay, error) {
 		return nil, fmt.Errorf("the gateway's time zone: %w", err)
 	}
 	a := &Alipay{options: o, zone: zone, breaker: newBreaker()}
-	if err := a.readKeys(); err != nil {
+	if err := a.setUpClient(); err != nil {
 		return nil, err
 	}
 	return a, nil

@@ -46,6 +46,8 @@ func TestBreakerOpensAfterConsecutiveFaults(t *testing.T) {
 			t.Fatal("the breaker is closed after a failed test call, want open")
 		}
 		time.Sleep(retryPause + 1)
+		// A cancelled test call does not count: the next call is the test call. Its signed rejection closes the
+		// breaker.
 		_ = execute(errUnknown("test", context.Canceled))
 		if rejected(execute(&businessError{})) || rejected(execute(payment.ErrGatewayRefused)) {
 			t.Fatal("the breaker is open after a signed rejection, want closed")

@@ -12,9 +12,9 @@ import (
 	"stampede/app/alipay/rsa2"
 )
 
-// readKeys sets up the client. The library silently accepts short keys, keys of other types and invalid certificates.
-// So every key is parsed here first and passed on in one normal form.
-func (a *Alipay) readKeys() error {
+// setUpClient creates the client of the library with the configured keys. The library silently accepts short keys, keys
+// of other types and invalid certificates. So every key is parsed here first and passed on in one normal form.
+func (a *Alipay) setUpClient() error {
 	private, err := rsa2.ParsePrivateKey(a.options.PrivateKey)
 	if err != nil {
 		return &KeyError{"PrivateKey", err}
@@ -30,7 +30,7 @@ func (a *Alipay) readKeys() error {
 		return &KeyError{"PrivateKey", err}
 	}
 	if a.options.PublicKey == "" {
-		return a.readCertificates(private)
+		return a.setUpCertificates(private)
 	}
 	public, err := rsa2.ParsePublicKey(a.options.PublicKey)
 	if err != nil {
@@ -43,8 +43,8 @@ func (a *Alipay) readKeys() error {
 	return keyError("PublicKey", a.client.LoadAliPayPublicKey(base64.StdEncoding.EncodeToString(der)))
 }
 
-// readCertificates sets up certificate mode.
-func (a *Alipay) readCertificates(private *rsa.PrivateKey) error {
+// setUpCertificates sets up certificate mode.
+func (a *Alipay) setUpCertificates(private *rsa.PrivateKey) error {
 	shopCert, err := rsa2.ParseCertificate(a.options.AppCert)
 	if err != nil {
 		return &KeyError{"AppCert", err}

@@ -48,7 +48,7 @@ func (h *shopHandlers) salePage(p *page) fiber.Handler {
 	}
 }
 
-// visibleSale reads a sale from the snapshot, without its numbers.
+// visibleSale reads a sale from the snapshot, without its counters.
 func (h *shopHandlers) visibleSale(c *fiber.Ctx, id shop.ID) (*shop.Sale, error) {
 	ctx, cancel := context.WithTimeout(logContext(c), callTimeout)
 	defer cancel()
@@ -75,8 +75,9 @@ func (h *shopHandlers) addSale(index string, sale *shop.Sale, lang string) strin
 		add("og:image", image)
 	}
 	escaped, chineseDescription := html.EscapeString(description), chineseIndex.Replace(indexDescription)
-	lines := strings.NewReplacer(indexTitle, head, indexDescription, escaped, chineseDescription, escaped)
-	return lines.Replace(index)
+	// The index is English or Chinese; it has one of the two descriptions.
+	replacer := strings.NewReplacer(indexTitle, head, indexDescription, escaped, chineseDescription, escaped)
+	return replacer.Replace(index)
 }
 
 // describe returns the price of a sale and its opening time in the shop's zone.

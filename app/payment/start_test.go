@@ -57,7 +57,7 @@ func (g *fixedGateway) Refunded(context.Context, RefundRequest) (bool, error) { 
 
 func (g *fixedGateway) VerifyNotification(url.Values) (Trade, error) { return g.trade, g.err }
 
-// tradeStore has one order and records the order of its calls.
+// tradeStore contains one order of the shop and records the sequence of its calls.
 type tradeStore struct {
 	Trades
 	Orders
@@ -208,8 +208,9 @@ func TestRepeatedPayMakesNoGatewayCall(t *testing.T) {
 	if _, err := payments.Pay(context.Background(), 9, 1, ViaQR); shop.AsError(err).Code != shop.RateLimited {
 		t.Errorf("QR payment above the limit: got error %v, want rate_limited", err)
 	}
+	// ViaWap only signs an address, so the limit of gateway calls does not apply.
 	if _, err := payments.Pay(context.Background(), 9, 1, ViaWap); err != nil {
-		t.Errorf("payment without a gateway call: got %v, want no error", err)
+		t.Errorf("payment that only signs: got %v, want no error", err)
 	}
 	trades.row.State = shop.Cancelled
 	if _, err := payments.Pay(context.Background(), 9, 1, ViaWap); shop.AsError(err).Code != shop.WrongState {
@@ -331,7 +332,8 @@ func TestOrderEndsOnlyAfterGatewayReply(t *testing.T) {
 	}
 }
 
-// P5: an order that waits for a gateway without replies delays no other order, is closed once, and then pauses.
+// P5: an order whose gateway call gets no reply delays no other order. After the timeout the closer pauses before it
+// retries, and the units are returned once.
 func TestSilentGatewayDelaysNoOtherOrder(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -392,8 +394,8 @@ func TestOrderOfLockedSaleStaysPending(t *testing.T) {
 	}
 }
 
-// A trade is queried soon, at least every half minute during the life of its order, then ever more rarely, and never
-// again once it is paid.
+// A trade is queried soon after it opens, at least every 30 s until it expires, then for a day at growing intervals,
+// and never after a payment.
 func TestNextQueryPauseGrowsWithAge(t *testing.T) {
 	t.Parallel()
 	opened := OpenedTrade{Order: 1, OpenedAt: 1_000_000, ExpiresAt: 1_290_000}
@@ -406,7 +408,7 @@ func TestNextQueryPauseGrowsWithAge(t *testing.T) {
 		"opened 2 s ago":   {shop.Order{State: shop.Pending}, 1_002_000, false, 5_000},
 		"opened 40 s ago":  {shop.Order{State: shop.Pending}, 1_040_000, false, 20_000},
 		"opened 200 s ago": {shop.Order{State: shop.Pending}, 1_200_000, false, 30_000},
-		"watched by a recovery": {
+		"watched by a recovery": { // TradeOpened = CreatedAt: no opened payment is known
 			shop.Order{State: shop.Pending, CreatedAt: 1_000_000, TradeOpened: 1_000_000}, 1_002_000, false, 120_000,
 		},
 		"cancelled early":             {shop.Order{State: shop.Cancelled}, 1_200_000, false, 30_000},

@@ -36,11 +36,11 @@ func (c *Config) checkLimits(p *problems) {
 	} {
 		p.checkRange(name, int64(rate), 0, 1_000_000)
 	}
-	for name, burst := range map[string]int{
+	for name, n := range map[string]int{ // 0 does not disable these
 		"AUTH_BURST": c.AuthBurst, "HANDSHAKE_BURST": c.HandshakeBurst, "BUY_USER_BURST": c.BuyUserBurst,
 		"BUY_BURST": c.BuyBurst, "BUY_ALL_BURST": c.BuyAllBurst, "OPS_RATE": c.OpsRate, "OPS_BURST": c.OpsBurst,
 	} {
-		p.checkRange(name, int64(burst), 1, 1_000_000)
+		p.checkRange(name, int64(n), 1, 1_000_000)
 	}
 	p.checkDuration("WINDOW", c.Window, 100*time.Millisecond, time.Hour)
 	p.checkRange("MAX_CONNS", int64(c.MaxConns), 1, 10_000_000)
@@ -61,7 +61,7 @@ func (c *Config) classes() limits.Classes {
 	perWindow := func(rate, burst int) limits.Pace {
 		return limits.Pace{Rate: rate, Period: c.Window, Burst: burst}
 	}
-	// A tenth of the rate of reads: users click these buttons by hand.
+	// A user has a tenth of the rate of reads, because people click these buttons. An address has the rate of reads.
 	orderActions := limits.Limits{
 		User: limits.Pace{Rate: c.OrdersPerUser, Period: 10 * c.Window, Burst: max(5, c.OrdersPerUser/5)},
 		Addr: perWindow(c.OrdersPerAddr, c.OrdersPerAddr),
@@ -83,7 +83,7 @@ func (c *Config) classes() limits.Classes {
 			Window: limits.Window{User: c.AuthPerUser, Addr: c.AuthPerAddr},
 		},
 		limits.Orders: {
-			// The buckets limit this node without Redis, the window all nodes together.
+			// The buckets are in this node's memory; the window is counted in Redis for all nodes.
 			User:   perWindow(c.OrdersPerUser, c.OrdersPerUser),
 			Addr:   perWindow(c.OrdersPerAddr, c.OrdersPerAddr),
 			Window: limits.Window{User: c.OrdersPerUser, Addr: c.OrdersPerAddr},

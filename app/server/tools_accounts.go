@@ -46,7 +46,7 @@ func Issuer(ctx context.Context, c Config) (*account.Issuer, error) {
 }
 
 // RotateKey makes the nodes sign with the next generation of the key and returns it. Tokens of the previous generation
-// stay valid until they expire, unless `endOlder` is true. Tokens of older generations become invalid. If `endOlder` is
+// stay valid for account.MaxLife, unless `endOlder` is true. Tokens of older generations become invalid. If `endOlder` is
 // false, RotateKey therefore fails while tokens of an older generation may still be valid.
 func (t *Tools) RotateKey(ctx context.Context, endOlder bool) (shop.KeyGeneration, error) {
 	if err := t.ensureMigrated(ctx); err != nil {

@@ -73,17 +73,17 @@ func FailBusy(message string, retry time.Duration) *Error {
 	return &Error{Code: Busy, Message: message, RetryMS: retry.Milliseconds()}
 }
 
-// Unavailable wraps the error of a failed read. Clients receive Busy with a message that names the subject. If the
-// database rejected the statement or its values, a retry fails again, and clients receive Internal. The log contains
-// the cause. An Error in err takes precedence. A nil err stays nil.
+// Unavailable wraps the error of a failed read or write. Clients receive Busy with a message that names the subject. If
+// the database rejected the statement or its values, a retry fails again, and clients receive Internal. The log
+// contains the cause. An Error in err takes precedence. A nil err stays nil.
 func Unavailable(subject string, err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, ErrStatement), errors.Is(err, ErrPermanent):
-		return fmt.Errorf("read %s: %w", subject, err)
+		return fmt.Errorf("use %s: %w", subject, err)
 	}
-	return fmt.Errorf("read %s: %w", subject, errors.Join(err, FailBusy(subject+" cannot be read right now", BusyRetry)))
+	return fmt.Errorf("use %s: %w", subject, errors.Join(err, FailBusy(subject+" cannot be used right now", BusyRetry)))
 }
 
 // AsError returns the Error in err. Any other error becomes Internal without its text, so that no internal text leaks.

@@ -176,7 +176,7 @@ func (s Payments) OrdersOfDay(ctx context.Context, from, to shop.Millis, after s
 	return ids, wrap("list the orders of a day's payments", err)
 }
 
-// PaymentsOf reads the payments of the orders. For more than idsAtOnce orders, each part is sorted by trade number.
+// PaymentsOf reads the payments of the orders, sorted by trade number within each chunk of idsAtOnce orders.
 func (s Payments) PaymentsOf(ctx context.Context, orders []shop.ID) ([]payment.ReceivedPayment, error) {
 	var out []payment.ReceivedPayment
 	for chunk := range slices.Chunk(orders, idsAtOnce) {

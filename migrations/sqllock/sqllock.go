@@ -68,7 +68,7 @@ func (l Lock) take(ctx context.Context, conn bun.Conn) (string, error) {
 	}
 	name := nameIn(database, l.Name)
 	for started := time.Now(); ; {
-		var got sql.NullBool // NULL: the server ended the wait on request
+		var got sql.NullBool // NULL: the wait was interrupted, for example by KILL QUERY; it is repeated
 		// Short waits, because the connection has a read timeout.
 		if err := conn.QueryRowContext(ctx, "SELECT GET_LOCK(?, 1)", name).Scan(&got); err != nil {
 			return "", fmt.Errorf("lock %s: %w", l.Name, err)
@@ -83,7 +83,7 @@ func (l Lock) take(ctx context.Context, conn bun.Conn) (string, error) {
 }
 
 // nameIn returns the lock's name for the database. Names belong to the whole server and have at most 64 characters,
-// hence the hash. The client computes it, because MySQL 9 has no MD5() function. It must be MD5: nodes of older
+// hence the hash. The client computes it, because MySQL 9.6 removed the function MD5(). It must be MD5: nodes of older
 // versions, which used the server's MD5(), must use the same lock during an upgrade.
 func nameIn(database, name string) string {
 	hash := md5.Sum([]byte(database))

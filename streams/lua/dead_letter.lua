@@ -13,7 +13,7 @@ local code = rejection({[2] = 'stream', [5] = 'stream'})
 if code then return {code} end
 
 -- 2. Acknowledge first: only the call that acknowledges the entry writes the dead letter (I4).
-local fields = letter(KEYS[2], ARGV[2], {'reason', ARGV[3], 'stream', ARGV[2], 'deliveries', ARGV[4]})
+local fields = entry_fields(KEYS[2], ARGV[2], {'reason', ARGV[3], 'stream', ARGV[2], 'deliveries', ARGV[4]})
 if redis.call('XACK', KEYS[2], 'fulfil', ARGV[2]) == 0 then return {0, ''} end
 local id = redis.call('XADD', KEYS[5], '*', unpack(fields))
 redis.call('HDEL', KEYS[4], ARGV[2])

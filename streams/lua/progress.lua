@@ -7,9 +7,9 @@
 -- progress returns the last id delivered to the group, and the id before which all entries are settled: the oldest
 -- pending one, else the last delivered one. Without a group it returns nothing: no entry was delivered.
 --
--- An entry is undelivered, then pending, then acknowledged. Both ids must be of the same instant as the check of a
--- single pending entry, so scripts do this. With separate reads, an entry delivered in between would be neither after
--- the last delivered one nor pending. A reservation without a row would then seem settled (P2).
+-- An entry is undelivered, then pending, then acknowledged. Callers compare an entry with both ids and look it up in
+-- XPENDING. The three reads run in one script: between separate reads, an entry could be delivered, and be neither after
+-- the last delivered id nor pending. A reservation without a row would then seem settled (P2).
 
 local function entry_before(a, b)
   local ams, aseq = string.match(a, '^(%d+)%-?(%d*)$')
@@ -28,6 +28,7 @@ local function progress(orders)
   end
   if not last then return end
   local pending = redis.call('XPENDING', orders, 'fulfil', '-', '+', '1')[1]
+  -- After XGROUP SETID (see lag.lua), a pending entry may follow the last delivered id: the smaller id counts.
   return last, pending and entry_before(pending[1], last) and pending[1] or last
 end
 

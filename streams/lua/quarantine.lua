@@ -16,8 +16,8 @@ end
 local pending = redis.pcall('XPENDING', KEYS[1], ARGV[1], ARGV[2], ARGV[2], '1')
 if pending.err or not pending[1] then return {0, ''} end
 
--- 2. Copy before acknowledging, acknowledge before deleting.
-local fields = letter(KEYS[1], ARGV[2],
+-- 2. XADD first: if it fails, for example out of memory, the script ends and the entry stays pending.
+local fields = entry_fields(KEYS[1], ARGV[2],
   {'group', ARGV[1], 'reason', ARGV[3], 'stream', ARGV[2], 'deliveries', string.format('%d', pending[1][4])})
 local id = redis.call('XADD', KEYS[2], '*', unpack(fields))
 redis.call('XACK', KEYS[1], ARGV[1], ARGV[2])

@@ -10,7 +10,7 @@
 local code = claimed()
 if code then return {code} end
 if #redis.call('XRANGE', KEYS[2], ARGV[2], ARGV[2]) == 0 then return {0, 0} end
-redis.call('XADD', KEYS[4], '*', unpack(letter(KEYS[2], ARGV[2], {'reason', ARGV[3], 'stream', ARGV[2], 'deliveries', '0'})))
+redis.call('XADD', KEYS[4], '*', unpack(entry_fields(KEYS[2], ARGV[2], {'reason', ARGV[3], 'stream', ARGV[2], 'deliveries', '0'})))
 local last = progress(KEYS[2])
 local left = redis.call('XACK', KEYS[2], 'fulfil', ARGV[2])
 redis.call('XDEL', KEYS[2], ARGV[2])

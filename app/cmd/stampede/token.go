@@ -37,7 +37,7 @@ func (token) Help() string {
 func (tokenRotate) Help() string {
 	return "Each rotation derives the next key from the secret. Nodes apply it within two seconds, without a restart. " +
 		"Tokens of the previous key stay valid for 12 hours, the longest lifetime of a token that the server " +
-		"issues. Refresh tokens are not signed and stay valid. Rotate as often as your rules require. Use --now " +
+		"issues; a token that \"stampede token\" signed with a longer --ttl ends then, too. Refresh tokens are not signed and stay valid. Without --now, the key can be rotated once in 12 hours. Use --now " +
 		"when an access token, a key or the secret may have leaked: later keys are then also derived from a random " +
 		"value in the database. Passes and the seals of refresh tokens are derived from the secret alone: if the " +
 		"secret may have leaked, also set another STAMPEDE_JWT_SECRET on all nodes. That ends all tokens and " +
@@ -73,7 +73,7 @@ func (c tokenRotate) Run(e *env) error {
 		if c.JSON {
 			return json.NewEncoder(e.out).Encode(map[string]any{"generation": g.Number, "since": g.Since, "oldest": g.Oldest})
 		}
-		fmt.Fprintf(e.out, "the server signs with generation %d of the key from now on\n", g.Number)
+		fmt.Fprintf(e.out, "the server signs with generation %d of the key within two seconds\n", g.Number)
 		return nil
 	})
 }

@@ -110,7 +110,7 @@ func (w *world) summarise(figures string) {
 		states[w.final.Rows[i].State]++
 	}
 	h := w.memory.copy()
-	report.line("ok  %-58s %5d accepted %4d unknown %s orders %v, %d events, %d resets, %d lives, %.0f s",
+	report.line("ok  %-58s %5d accepted %4d unknown %s orders %v, %d events, %d resets, %d nodes started, %.0f s",
 		w.name, w.memory.acceptedCount(), w.memory.unknown(), figures, states, len(h.Received), len(h.Resets),
 		w.nodesStarted,
 		time.Since(w.began).Seconds())

@@ -54,7 +54,7 @@ func dieDuringPayment(t *testing.T, flow, point string) {
 		return problem == "", problem
 	})
 	w.audit()
-	report.line("ok  %-58s order %s, %d lives, %.0f s", w.name, p.row().State, w.nodesStarted, time.Since(w.began).Seconds())
+	report.line("ok  %-58s order %s, %d nodes started, %.0f s", w.name, p.row().State, w.nodesStarted, time.Since(w.began).Seconds())
 }
 
 // newGateway returns a simulated gateway that outlives the nodes, and the settings of a node for it.
@@ -98,7 +98,8 @@ func (p *payer) buy(n *node, sale *shop.Sale) shop.ID {
 	return receipt.Order
 }
 
-// pay follows the flow until the node dies. The next node completes requests that got no response.
+// pay performs the steps of a flow until the node dies: `pay`, `refund` (pay, then request a refund), `late` (pay after
+// the expiry) or `close` (open the page and do not pay). The next node completes requests that got no response.
 func (p *payer) pay(n *node, flow string, beforeLate func()) {
 	p.w.t.Helper()
 	orderText := p.order.String()
@@ -169,11 +170,12 @@ func (w *world) moneyProblem(gateway *sim.Simulator) string {
 			return fmt.Sprintf("order %s has no row, and the gateway keeps %d fen for it", order, fen)
 		}
 	}
-	return w.remainingWork()
+	return w.remainingMoneyWork()
 }
 
-// remainingWork returns the remaining work for orders, money and events; otherwise "".
-func (w *world) remainingWork() string {
+// remainingMoneyWork returns work that pendingWork finds, or unpublished events, unsettled payments, unfinished refunds
+// or unsent postings; otherwise "".
+func (w *world) remainingMoneyWork() string {
 	w.t.Helper()
 	if pending := w.pendingWork(); pending != "" {
 		return pending

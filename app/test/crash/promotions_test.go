@@ -68,7 +68,7 @@ func promoteReplica(t *testing.T, kind string) {
 	p.fleet.reconnectAll()
 	kit.Eventually(t, settleTimeout, func() (bool, string) { return p.payLate() == 0, "orders for late payments have not ended" })
 	kit.Eventually(t, settleTimeout,
-		func() (bool, string) { pending := p.remainingWork(); return pending == "", pending })
+		func() (bool, string) { pending := p.remainingMoneyWork(); return pending == "", pending })
 	settled := p.settle()
 	kit.Eventually(t, settleTimeout,
 		func() (bool, string) { problem := p.moneyProblem(p.sim); return problem == "", problem })

@@ -92,7 +92,7 @@ func TestRebuildWhileOrdersArePaidLosesNoMoney(t *testing.T) {
 				func() (bool, string) { problem := w.moneyProblem(sim); return problem == "", problem })
 			w.audit()
 			w.requireNoCorrections()
-			report.line("ok  %-58s %d lives", w.name, w.nodesStarted)
+			report.line("ok  %-58s %d nodes started", w.name, w.nodesStarted)
 		})
 	}
 }

@@ -56,5 +56,5 @@ func dieDuringShipping(t *testing.T, flow, point string) {
 	}
 	w.repeatOperation(next, operatorToken, key, parcel)
 	w.audit()
-	report.line("ok  %-58s order %s, %d lives, %.0f s", w.name, p.row().State, w.nodesStarted, time.Since(w.began).Seconds())
+	report.line("ok  %-58s order %s, %d nodes started, %.0f s", w.name, p.row().State, w.nodesStarted, time.Since(w.began).Seconds())
 }

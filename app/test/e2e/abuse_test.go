@@ -322,8 +322,7 @@ func (r route) measureShoppers(
 	began, pause := time.Now(), time.Second/time.Duration(max(1, rate))
 	for i := range abuseClients {
 		c := client
-		c.visitor, c.ctx, c.number = (&flood{route: r, from: abuser}).visitor(), ctx, i
-		c.visitor.t = t
+		c.visitor, c.ctx, c.number = (&flood{t: t, route: r, from: abuser}).visitor(), ctx, i
 		send := a.open(&c)
 		all.Go(func() {
 			defer c.client.CloseIdleConnections()

@@ -16,6 +16,7 @@ import (
 // flood is one machine behind a shared address. It buys with a few accounts and sends requests with a forged token. It
 // sends the next request as soon as a response arrives, until ctx ends.
 type flood struct {
+	t     testing.TB
 	route route
 	from  string
 	sale  shop.ID
@@ -26,11 +27,9 @@ type flood struct {
 	accepted      atomic.Int64 // accepted buys
 }
 
-func (f *flood) run(ctx context.Context, t *testing.T, accounts int) {
-	t.Helper()
+func (f *flood) run(ctx context.Context, users []string) {
 	var all sync.WaitGroup
-	for range accounts {
-		user := token(t, kit.NewID())
+	for _, user := range users {
 		all.Go(func() { f.buyOverHTTP(ctx, user) })
 		all.Go(func() { f.buyOverSocket(ctx, user) })
 	}
@@ -40,10 +39,11 @@ func (f *flood) run(ctx context.Context, t *testing.T, accounts int) {
 	all.Wait()
 }
 
-// visitor returns a client that keeps its connections open and does not check responses.
+// visitor returns a client that keeps its connections open and does not check HTTP responses.
 func (f *flood) visitor() *visitor {
 	base := &http.Transport{TLSClientConfig: f.route.tls.Clone(), DialContext: dialFrom(f.from).DialContext}
-	return &visitor{route: f.route, from: f.from, client: &http.Client{Timeout: 10 * time.Second, Transport: base}}
+	client := &http.Client{Timeout: 10 * time.Second, Transport: base}
+	return &visitor{route: f.route, t: f.t, from: f.from, client: client}
 }
 
 // repeatRequest repeats the same request over a connection that stays open, until ctx ends.
@@ -88,10 +88,10 @@ func (f *flood) buyOverSocket(ctx context.Context, token string) {
 			continue
 		}
 		stop := context.AfterFunc(ctx, conn.Close)
-		_, err = conn.Hello(token, "")
-		for err == nil || conn.Err() == nil {
+		_, _ = conn.Hello(token, "")
+		for conn.Err() == nil { // also after a rejected buy
 			n++
-			_, err = conn.Buy(f.sale, 1, fmt.Sprintf("flood-socket-%d", n))
+			_, err := conn.Buy(f.sale, 1, fmt.Sprintf("flood-socket-%d", n))
 			if err == nil {
 				f.accepted.Add(1)
 			}
@@ -112,10 +112,14 @@ func TestBuyersBuyDuringFloodFromTheirAddress(t *testing.T) {
 	sale := s.open(people+100, 1)
 	n := startShipped(t, s.settings...)
 	proxied := behindNginx(t, n)
-	f := &flood{route: proxied, from: "127.0.0.20", sale: sale.ID}
+	f := &flood{t: t, route: proxied, from: "127.0.0.20", sale: sale.ID}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan struct{})
-	go func() { defer close(ended); f.run(ctx, t, accounts) }()
+	users := make([]string, accounts)
+	for i := range users {
+		users[i] = token(t, kit.NewID())
+	}
+	go func() { defer close(ended); f.run(ctx, users) }()
 	kit.Eventually(t, waitTimeout, func() (bool, string) { return f.limited.Load() > 100, "the flood is not limited yet" })
 	sent, limited := f.sent.Load(), f.limited.Load() // the initial burst is over
 

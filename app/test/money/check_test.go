@@ -27,7 +27,7 @@ func (w *world) awaitRest(sale shop.SaleRef, orders []shop.ID, fail func(format 
 	if problem := w.audit(sale); problem != "" {
 		fail("P1: %s", problem)
 	}
-	for _, scan := range w.scans {
+	for _, scan := range w.reconcilers {
 		if scan.Corrected() > 0 || scan.Mismatched() > 0 {
 			fail("I3: counters had to be corrected %d times, %d sales do not agree with their rows", scan.Corrected(),
 				scan.Mismatched())

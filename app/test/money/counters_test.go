@@ -14,7 +14,7 @@ func TestScanCorrectsSaleCounters(t *testing.T) {
 	runScans := func(n *node) {
 		t.Helper()
 		for range 3 {
-			w.must(n.scan.RunOnce(n.ctx))
+			w.must(n.reconciler.RunOnce(n.ctx))
 		}
 	}
 	for name, change := range map[string]map[string]int64{
@@ -37,8 +37,10 @@ func TestScanCorrectsSaleCounters(t *testing.T) {
 				t.Fatal("the audit reports no failure")
 			}
 			runScans(n)
-			if problem := w.audit(sale); problem != "" || n.scan.Corrected() != 1 || n.scan.Mismatched() != 0 {
-				t.Errorf("got %d corrections, %d mismatched sales and audit failures %q; want 1, 0 and none", n.scan.Corrected(), n.scan.Mismatched(), problem)
+			corrected, mismatched := n.reconciler.Corrected(), n.reconciler.Mismatched()
+			if problem := w.audit(sale); problem != "" || corrected != 1 || mismatched != 0 {
+				t.Errorf("got %d corrections, %d mismatched sales and audit failures %q; want 1, 0 and none", corrected,
+					mismatched, problem)
 			}
 			if row := w.read(o.ID); row.State != shop.Pending {
 				t.Errorf("the order is %s", row.State)
@@ -55,14 +57,14 @@ func TestScanCorrectsSaleCounters(t *testing.T) {
 			after["stock"] != before["stock"] {
 			t.Errorf("corrected without proof: %v", after)
 		}
-		if n.scan.Mismatched() != 1 || n.scan.Corrected() != 0 {
-			t.Errorf("got %d mismatched sales and %d corrections, want 1 and 0", n.scan.Mismatched(), n.scan.Corrected())
+		if n.reconciler.Mismatched() != 1 || n.reconciler.Corrected() != 0 {
+			t.Errorf("got %d mismatched sales and %d corrections, want 1 and 0", n.reconciler.Mismatched(), n.reconciler.Corrected())
 		}
 		w.forceRebuild() // as in the runbook
 		w.must(n.recoverPartition(nil))
 		runScans(n)
-		if problem := w.audit(sale); problem != "" || n.scan.Mismatched() != 0 {
-			t.Errorf("after a recovery: %d mismatched: %s", n.scan.Mismatched(), problem)
+		if problem := w.audit(sale); problem != "" || n.reconciler.Mismatched() != 0 {
+			t.Errorf("after a recovery: %d mismatched: %s", n.reconciler.Mismatched(), problem)
 		}
 	})
 }

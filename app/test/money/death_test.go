@@ -37,7 +37,8 @@ func payAtGateway(w *world, n *node, o shop.Order) {
 	w.must(w.sim.Pay(o.ID.String()))
 }
 
-// payLate pays after the order has expired.
+// payLate opens the payment and expires the order. By the fault, the buyer pays directly after the gateway has closed
+// the trade.
 func payLate(w *world, n *node, o shop.Order) {
 	openPayment(w, n, o)
 	_, err := w.sim.Inject(sim.Fault{Kind: sim.PaidAfterClose, Order: o.ID.String(), Times: 1})

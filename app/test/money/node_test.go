@@ -17,7 +17,7 @@ import (
 type node struct {
 	w              *world
 	dying          *dyingProcess   // nil: does not die
-	ctx            context.Context // context of its calls; m counts these calls
+	ctx            context.Context // context of its calls, which `dying` counts
 	gateway        payment.Gateway
 	effects        *order.Effects
 	fulfiller      *order.Fulfiller
@@ -28,21 +28,21 @@ type node struct {
 	refundRequests *payment.RefundRequests
 	refunder       *payment.Refunder
 	payReconciler  *payment.PayReconciler
-	scan           *recovery.Reconciler
+	reconciler     *recovery.Reconciler
 }
 
-// node starts a process that dies with m; nil: it does not die.
-func (w *world) node(m *dyingProcess) *node {
+// node starts a process. It dies after the calls that `dying` permits; nil: it does not die.
+func (w *world) node(dying *dyingProcess) *node {
 	w.t.Helper()
-	alipay, err := alipay.New(w.shop) // with its own circuit breaker
+	adapter, err := alipay.New(w.shop) // with its own circuit breaker
 	w.must(err)
-	gateway := faults.Gateway(alipay, m.fault)
+	gateway := faults.Gateway(adapter, dying.fault)
 	stock, queue := w.inventory.Stock(), recordedQueue{w.inventory.Queue(), w.buyers}
 	effects := &order.Effects{
 		Stock: stock, Queue: queue, Notifier: w.buyers, Store: w.db.Orders(),
 		PublishMarks: &order.PublishMarks{Store: w.db.Orders()},
 	}
-	n := &node{w: w, dying: m, ctx: faults.With(w.ctx, m.fault), gateway: gateway, effects: effects}
+	n := &node{w: w, dying: dying, ctx: faults.With(w.ctx, dying.fault), gateway: gateway, effects: effects}
 	n.fulfiller = &order.Fulfiller{
 		Catalogue: catalog.NewCatalogue(w.db.Catalogue(), w.db.Sales(), nil, time.UTC), Stock: stock,
 		Store: w.db.Orders(), Effects: effects,
@@ -66,8 +66,8 @@ func (w *world) node(m *dyingProcess) *node {
 		Gateway: gateway, Refunds: w.db.Refunds(), Orders: w.db.Orders(), Stock: stock, Effects: effects,
 	}
 	n.payReconciler = &payment.PayReconciler{Payments: n.payments}
-	n.scan = &recovery.Reconciler{Partitions: 1, Store: w.db, Redis: w.inventory, Effects: effects}
-	w.scans = append(w.scans, n.scan)
+	n.reconciler = &recovery.Reconciler{Partitions: 1, Store: w.db, Redis: w.inventory, Effects: effects}
+	w.reconcilers = append(w.reconcilers, n.reconciler)
 	return n
 }
 
@@ -76,9 +76,9 @@ func (n *node) dead() bool { return n.dying.dead() }
 
 // openPayment opens the payment, as the button Pay does, and loads the payment page of the gateway.
 func (n *node) openPayment(o shop.Order) error {
-	payment, err := n.payments.Pay(n.ctx, o.User, o.ID, payment.ViaPage)
+	opened, err := n.payments.Pay(n.ctx, o.User, o.ID, payment.ViaPage)
 	if err == nil {
-		_, err = n.w.sim.Open(payment.URL)
+		_, err = n.w.sim.Open(opened.URL)
 	}
 	return err
 }
@@ -110,6 +110,6 @@ func (n *node) runJobs(orders ...shop.ID) {
 	_ = n.recoverPartition(nil)
 	_ = n.payReconciler.RunOnce(n.ctx)
 	_ = n.refunder.RunOnce(n.ctx)
-	_ = n.scan.RunOnce(n.ctx)
+	_ = n.reconciler.RunOnce(n.ctx)
 	_ = n.sweep(orders...)
 }

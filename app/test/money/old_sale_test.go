@@ -13,7 +13,7 @@ func (w *world) closeLongAgo(n *node, sale shop.ID) {
 	w.exec("UPDATE sales SET opens_at = 500, closes_at = 1000 WHERE id = ?", sale)
 	w.must(w.client.HSet(w.ctx, fmt.Sprintf("stampede:{0}:sale:%s", sale), "closes", 1000).Err())
 	w.retry("the sale is removed from Redis", func() error {
-		w.must(n.scan.RunOnce(n.ctx))
+		w.must(n.reconciler.RunOnce(n.ctx))
 		if !w.retired(sale) {
 			return errors.New("the sale is in Redis")
 		}

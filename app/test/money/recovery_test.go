@@ -242,7 +242,7 @@ func TestRecoveryRestoresLostLatePayment(t *testing.T) {
 				wantProblems == 1 && problems[0].Order != o.ID {
 				t.Errorf("unexpected problems to settle: %+v", problems)
 			}
-			w.must(n.scan.RunOnce(n.ctx))
+			w.must(n.reconciler.RunOnce(n.ctx))
 			if now := w.redisCounters(sale); now.Stock != held.Stock || now.Paused {
 				t.Errorf("the units of a revived order are for sale, or the sale is stuck: got %+v, want %+v", now, held)
 			}
@@ -275,7 +275,7 @@ func TestOperatorEndsOrderWithLostReplay(t *testing.T) {
 	if len(report.Problems) > 0 {
 		t.Errorf("unexpected problems to settle: %+v", report.Problems)
 	}
-	w.must(n.scan.RunOnce(n.ctx))
+	w.must(n.reconciler.RunOnce(n.ctx))
 	if c := w.redisCounters(sale); c.Stock != 3 || c.Held != 0 {
 		t.Errorf("got counters %+v, want stock 3 and held 0", c)
 	}

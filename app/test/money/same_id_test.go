@@ -32,7 +32,7 @@ func TestEntryWithUsedOrderIDBecomesDeadLetter(t *testing.T) {
 	) {
 		t.Errorf("got dead letter %+v, want the second reservation and the reason %q", l, shop.ErrIDTaken)
 	}
-	w.must(n.scan.RunOnce(n.ctx))
+	w.must(n.reconciler.RunOnce(n.ctx))
 	for _, sale := range []shop.SaleRef{first, second} {
 		if c, problem := w.redisCounters(sale), w.audit(sale); problem != "" || c.Tickets != 1 || c.Done != 1 ||
 			c.Stock+c.Held != 3 || (c.Held == 1) != (sale == first) {

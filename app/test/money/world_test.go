@@ -54,17 +54,17 @@ const (
 
 // world contains everything that outlives a process: the stores, the gateway, and the events that buyers received.
 type world struct {
-	t         testing.TB
-	ctx       context.Context
-	db        *store.Store
-	client    *redis.Client
-	inventory *streams.Inventory
-	gate      *streams.Gate
-	buyers    *buyers
-	sim       *sim.Simulator
-	shop      alipay.Options // the shop's configuration of the gateway
-	slot      shop.ID
-	scans     []*recovery.Reconciler // of all processes so far
+	t           testing.TB
+	ctx         context.Context
+	db          *store.Store
+	client      *redis.Client
+	inventory   *streams.Inventory
+	gate        *streams.Gate
+	buyers      *buyers
+	sim         *sim.Simulator
+	shop        alipay.Options // the shop's configuration of the gateway
+	slot        shop.ID
+	reconcilers []*recovery.Reconciler // of all processes so far
 
 	stopWorker func()
 }

@@ -18,6 +18,7 @@ const (
 	dotSize       = 2
 	digitStep     = 26 // pixels from one digit to the next
 	readerSkews   = 15
+	maxSkew       = 0.7 // columns per row; the library draws skews from -maxSkew to maxSkew
 	readerRows    = 18*dotSize + 2
 	readerLeft    = 16 // pixels of a shape before its digit
 )
@@ -47,7 +48,7 @@ func drawShapes(font []string) (digits [readerSkews][10]shape, sizes [readerSkew
 	}
 	for skew := range readerSkews {
 		for y := range 18 {
-			left := int(readerLeft + float64(y)*(1.4*float64(skew)/(readerSkews-1)-0.7))
+			left := int(readerLeft + float64(y)*(2*maxSkew*float64(skew)/(readerSkews-1)-maxSkew))
 			for x := range 11 {
 				dot(&area[skew], left+x*dotSize, 1+y*dotSize)
 				for d := range 10 {
@@ -90,6 +91,7 @@ func inkOf(m image.Image) (ink []image.Point) {
 	}
 	for y := range m.Bounds().Dy() {
 		for x := range m.Bounds().Dx() {
+			// Distances are squared: at most half as far from the colour of the digits as the background.
 			if c := at(x, y); c != background && 4*distance(c, digit) <= distance(background, digit) {
 				ink = append(ink, image.Pt(x, y))
 			}
@@ -114,7 +116,7 @@ func straighten(ink []image.Point, amplitude, period float64) *page {
 	return &p
 }
 
-// row returns 64 pixels.
+// row returns the 64 pixels of row y from column x on; pixels outside the page are 0.
 func (p *page) row(x, y int) uint64 {
 	if y < 0 || y >= len(p) || x >= 240 {
 		return 0
@@ -148,7 +150,7 @@ func (p *page) digit(x, y, skewStep int) (best, score int) {
 	return best, score
 }
 
-// text reads all digits in a row.
+// text reads the digits; the first one is at (x, y).
 func (p *page) text(x, y, skewStep int) (text string, score int) {
 	for i := range captchaDigits {
 		d, n := p.digit(x+i*digitStep, y, skewStep)
@@ -168,7 +170,8 @@ type fit struct {
 	x, y, score       int
 }
 
-// Read returns the digits that it finds: first it looks roughly, then more exactly near the best fit.
+// Read returns the digits of a captcha. It searches the distortion and the place on a coarse grid, and then on a fine
+// grid near the best fit. The library draws amplitudes from 5 to 10 and periods from 100 to 200.
 func Read(m image.Image) string {
 	ink := inkOf(m)
 	best := fit{score: math.MinInt}
@@ -178,6 +181,7 @@ func Read(m image.Image) string {
 			for x := 16; x < 66; x += 2 {
 				_, first := p.digit(x, 17, 4)
 				_, third := p.digit(x+2*digitStep, 17, 4)
+				// Two of six digits have a third of the score; the margin is 160.
 				if best.score > 0 && first+third < best.score/3-160 {
 					continue
 				}
