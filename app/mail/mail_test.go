@@ -289,9 +289,7 @@ func TestServerReplyDecidesOutcome(t *testing.T) {
 // rejected, and no password or e-mail is sent unencrypted.
 func TestUnusableServerPausesDelivery(t *testing.T) {
 	t.Parallel()
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
-	kit.Must(t, err)
-	_ = closed.Close()
+	closed := kit.FreeAddress(t)
 	plain := kit.NewMailServer(t, func(s *kit.MailServer) { s.User, s.Password = "shop", "secret" })
 	untrusted := kit.NewMailServer(t, kit.WithCertificate(t), func(s *kit.MailServer) { s.Roots = nil })
 	otherPassword := kit.NewMailServer(t, kit.WithCertificate(t),
@@ -299,7 +297,7 @@ func TestUnusableServerPausesDelivery(t *testing.T) {
 	wrongPassword := senderFor(t, otherPassword, StartTLS)
 	wrongPassword.server.Password = "secret"
 	for name, s := range map[string]*Sender{
-		"no server":           senderFor(t, &kit.MailServer{Addr: closed.Addr().String()}, NoTLS),
+		"no server":           senderFor(t, &kit.MailServer{Addr: closed}, NoTLS),
 		"no STARTTLS":         senderFor(t, plain, StartTLS),
 		"unknown certificate": senderFor(t, untrusted, StartTLS),
 		"wrong password":      wrongPassword,

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"net"
 	"regexp"
 	"strings"
 	"testing"
@@ -48,12 +47,7 @@ func runSteps(t *testing.T, environ []string, steps []step) {
 // with the user id 1.
 func startServer(t *testing.T, settings ...string) []string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := l.Addr().String()
-	_ = l.Close()
+	addr := kit.FreeAddress(t)
 	environ := append([]string{
 		"STAMPEDE_DATA=" + t.TempDir(), "STAMPEDE_LISTEN=" + addr, "STAMPEDE_METRICS_LISTEN=off",
 		"STAMPEDE_URL=http://" + addr, "XDG_CONFIG_HOME=" + t.TempDir(),

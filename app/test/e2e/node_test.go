@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"net"
 	"path/filepath"
 	"slices"
 	"syscall"
@@ -41,7 +40,7 @@ func launch(t *testing.T, settings ...string) *node {
 func launchShipped(t *testing.T, settings ...string) *node {
 	t.Helper()
 	n := &node{t: t}
-	n.addr, n.metrics = freeAddrs(t)
+	n.addr, n.metrics = kit.FreeAddress(t), kit.FreeAddress(t)
 	settings = append([]string{
 		"STAMPEDE_LISTEN=" + n.addr, "STAMPEDE_METRICS_LISTEN=" + n.metrics, "STAMPEDE_JWT_SECRET=" + secret,
 	}, settings...)
@@ -101,19 +100,4 @@ func (n *node) run(args ...string) (out string, code int) {
 	return run(n.t, []string{
 		"STAMPEDE_URL=http://" + n.addr, "STAMPEDE_TOKEN=" + issue(n.t, kit.NewID(), "Admin", shop.Admin),
 	}, args...)
-}
-
-// freeAddrs returns two different addresses: both ports are taken before one is released.
-func freeAddrs(t *testing.T) (first, second string) {
-	t.Helper()
-	var addrs [2]string
-	for i := range addrs {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = l.Close() }()
-		addrs[i] = l.Addr().String()
-	}
-	return addrs[0], addrs[1]
 }

@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -128,15 +130,37 @@ func findProgram(names ...string) (string, error) {
 		"(Debian: apt-get install redis-server mariadb-server nginx)", names[0])
 }
 
-// freePort returns a port that is free now. Another process may bind it before the server does. Then the start fails;
-// onFreePort tries another port.
+// The ports of servers that tests start are below those that the kernel gives to outgoing connections, which could take
+// a port between its choice and the start of its server. deploy/scripts/ports.sh uses the next ten thousand.
+const firstPort, portCount = 10_000, 10_000
+
+// lastPort is the number of the last chosen port. Each process starts at a random port.
+var lastPort = func() *atomic.Uint32 {
+	var n atomic.Uint32
+	n.Store(rand.Uint32N(portCount))
+	return &n
+}()
+
+// freePort returns a port without a listener, which no other call in this process returns soon. Another process may
+// bind it before the server does. Then the start fails; onFreePort tries another port.
 func freePort() (int, error) {
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
+	for range portCount {
+		port := firstPort + int(lastPort.Add(1)%portCount)
+		if l, err := net.Listen("tcp4", loopback(port)); err == nil {
+			return port, l.Close()
+		}
 	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil
+	return 0, errors.New("no port is free")
+}
+
+// FreeAddress returns an address of this machine with a free port for a program that a test starts.
+func FreeAddress(t testing.TB) string {
+	t.Helper()
+	port, err := freePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return loopback(port)
 }
 
 // onFreePort calls start with port want. If want is 0, it tries up to three free ports.
