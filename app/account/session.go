@@ -148,7 +148,11 @@ func (a *Accounts) LogOut(ctx context.Context, o LogOut) error {
 		if err != nil {
 			return shop.Unavailable("logins", err)
 		}
-		if o.Everywhere && d.RefreshHash != hashOf(secret) {
+		switch {
+		case !o.Everywhere:
+		case d.ExpiresAt <= a.Now():
+			return errLoginEnded()
+		case d.RefreshHash != hashOf(secret):
 			return a.endReusedLogin(ctx, &d)
 		}
 		who = shop.Identity{User: d.User, Device: id}

@@ -217,3 +217,17 @@ func TestLogOutEverywhereCanBeRepeated(t *testing.T) {
 		w.wantCode("another login after the repeat", err, shop.Unauthorized)
 	})
 }
+
+// TestExpiredLoginEndsNoOtherLogin: a logout on all devices requires a login that has not expired.
+func TestExpiredLoginEndsNoOtherLogin(t *testing.T) {
+	onBoth(t, func(w *world) {
+		email := w.account()
+		expired := w.logIn(email)
+		w.advance(refreshLife + time.Hour)
+		other := w.logIn(email)
+		err := w.LogOut(w.ctx, LogOut{Refresh: expired.Refresh, Everywhere: true})
+		w.wantCode("a logout on all devices with an expired login", err, shop.Unauthorized)
+		_, err = w.Refresh(w.ctx, other.Refresh, "Firefox")
+		w.must(err)
+	})
+}
