@@ -402,7 +402,7 @@ func TestRestoreReplacesTheStateWithRows(t *testing.T) {
 			t.Fatal("Restore succeeded in an open partition")
 		}
 		opening := shop.PartitionRecovery{Claim: testEpoch + 9, Lost: true, Database: database}
-		if err := f.recovery().Open(f.ctx, 1, opening, 0); err == nil {
+		if err := f.recovery().Open(f.ctx, 1, opening, 0, 0); err == nil {
 			t.Fatal("Open succeeded in an open partition")
 		}
 	})

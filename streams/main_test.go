@@ -88,7 +88,7 @@ var database = shop.DatabaseHistory{Server: "0a0b0c0d", Generation: 1, Beat: 5}
 // begin opens a partition at an epoch with an empty stream, as a recovery does after a complete loss of Redis.
 func begin(ctx context.Context, l *Inventory, partition int, epoch int64) error {
 	r := shop.PartitionRecovery{Claim: epoch, Lost: true, Database: database}
-	err := errors.Join(l.Recovery().Close(ctx, partition, r, ""), l.Recovery().Open(ctx, partition, r, 0))
+	err := errors.Join(l.Recovery().Close(ctx, partition, r, ""), l.Recovery().Open(ctx, partition, r, 0, 0))
 	l.SetEpoch(partition, epoch)
 	return err
 }
@@ -106,7 +106,7 @@ func (f *fixture) close(claim int64, lost bool) {
 // open ends the recovery of partition 1 that has the claim.
 func (f *fixture) open(claim, seq int64, lost bool) {
 	f.t.Helper()
-	f.must(f.recovery().Open(f.ctx, 1, shop.PartitionRecovery{Claim: claim, Lost: lost, Database: database}, seq))
+	f.must(f.recovery().Open(f.ctx, 1, shop.PartitionRecovery{Claim: claim, Lost: lost, Database: database}, seq, 0))
 	f.inventory.SetEpoch(1, claim)
 }
 

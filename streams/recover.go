@@ -31,15 +31,17 @@ func (r Recovery) Close(ctx context.Context, partition int, recovery shop.Partit
 	return err
 }
 
-// Open ends the recovery. It sets epoch, seq and the database history of the partition. Redis then accepts buys under
-// the new epoch.
-func (r Recovery) Open(ctx context.Context, partition int, recovery shop.PartitionRecovery, seq int64) error {
+// Open ends the recovery. It sets epoch, seq, changes and the database history of the partition. Redis then accepts
+// buys under the new epoch.
+func (r Recovery) Open(
+	ctx context.Context, partition int, recovery shop.PartitionRecovery, seq, changes int64,
+) error {
 	keys := func(k *partitionKeys) []string {
 		return []string{k.meta, k.orders, k.waiting, k.attempts, k.orders + ":before"}
 	}
 	h := &recovery.Database
 	_, err := r.run(ctx, openScript, partition, keys, recovery.Claim, seq, recovery.Lost, oldStreamLife.Milliseconds(),
-		h.Server, h.Generation, h.Beat, h.Lossless)
+		h.Server, h.Generation, h.Beat, changes)
 	if err != nil {
 		return err
 	}
@@ -47,11 +49,17 @@ func (r Recovery) Open(ctx context.Context, partition int, recovery shop.Partiti
 	return nil
 }
 
-// RecordDatabase records the progress of the database. ErrStaleEpoch: the partition has recorded another history of the
-// database.
-func (r Recovery) RecordDatabase(ctx context.Context, partition int, h shop.DatabaseHistory) error {
-	_, err := r.run(ctx, noteScript, partition, metaKey, r.Epoch(partition), h.Server, h.Generation, h.Beat, h.Lossless)
-	return err
+// RecordDatabase records the progress of the database, and returns the epoch and the changes of the partition.
+// ErrStaleEpoch: the partition has recorded another history of the database.
+func (r Recovery) RecordDatabase(
+	ctx context.Context, partition int, h shop.DatabaseHistory,
+) (epoch, changes int64, err error) {
+	epoch = r.Epoch(partition)
+	reply, err := r.run(ctx, noteScript, partition, metaKey, epoch, h.Server, h.Generation, h.Beat)
+	if err != nil {
+		return epoch, 0, err
+	}
+	return epoch, integer(reply[1]), nil
 }
 
 // AcceptServer allows a replaced database server to be used again.
@@ -90,7 +98,8 @@ func (r Recovery) EachEntry(ctx context.Context, partition int, each func([]shop
 }
 
 // Evidence reads, for each order of one sale, its hold, its deadline, and whether the record of its buyer contains it.
-// The results are consistent only while the partition is closed. loaded is false if the sale is not in Redis.
+// The results are consistent only while the partition is closed. loaded is false if the sale is not in Redis, or was
+// restored in part.
 func (r Recovery) Evidence(
 	ctx context.Context, sale shop.SaleRef, orders []shop.Order,
 ) (found []shop.Evidence, loaded bool, err error) {
@@ -102,17 +111,17 @@ func (r Recovery) Evidence(
 	for i, o := range orders {
 		fields[i], users[i] = o.ID.String(), o.User.String()
 	}
-	var exists *redis.IntCmd
+	var armed *redis.StringCmd
 	var holds, records *redis.SliceCmd
 	var deadlines *redis.FloatSliceCmd
 	_, err = r.client.TxPipelined(ctx, func(p redis.Pipeliner) error {
-		exists = p.Exists(ctx, k.sale(sale.ID))
+		armed = p.HGet(ctx, k.sale(sale.ID), "armed")
 		holds = p.HMGet(ctx, k.open(sale.ID), fields...)
 		records = p.HMGet(ctx, k.buyers(sale.ID), users...)
 		deadlines = p.ZMScore(ctx, k.deadlines, fields...)
 		return nil
 	})
-	if err != nil {
+	if err != nil && !errors.Is(err, redis.Nil) {
 		return nil, false, fmt.Errorf("look for %d orders of sale %s: %w", len(orders), sale.ID, transient(err))
 	}
 	found = make([]shop.Evidence, len(orders))
@@ -128,7 +137,7 @@ func (r Recovery) Evidence(
 			e.Hold = &hold
 		}
 	}
-	return found, exists.Val() == 1, nil
+	return found, armed.Val() == "1", nil
 }
 
 // Record reads the reservation of an order from its buyer's record, for an operator: user, key, hash, ticket and units.

@@ -41,7 +41,7 @@ func TestLaterRecoveryTakesOver(t *testing.T) {
 			_, aside := f.recovery().SetAside(f.ctx, claim, &entry, "recovery")
 			for i, err := range []error{
 				f.recovery().Restore(f.ctx, claim, state(4)), f.recovery().SetStuck(f.ctx, claim, s.Ref(), "stuck"), aside,
-				f.recovery().Open(f.ctx, 1, shop.PartitionRecovery{Claim: claim, Lost: true, Database: database}, 0),
+				f.recovery().Open(f.ctx, 1, shop.PartitionRecovery{Claim: claim, Lost: true, Database: database}, 0, 0),
 			} {
 				if !errors.Is(err, want) {
 					t.Errorf("step %d of claim %d: got %v, want %v", i, claim, err, want)
@@ -98,7 +98,7 @@ func TestClosedPartitionKeepsItsState(t *testing.T) {
 			"finish": f.queue().Finish(f.ctx, 1, 0, nil, []*shop.Entry{&entries[0]}),
 			"end":    c.moveToDeadLetters(f.ctx, testEpoch, entries[0], shop.ErrPermanent, 5),
 			"terms":  f.stock().SetTerms(f.ctx, &shop.Sale{ID: s.ID, Partition: 1, Version: 99}),
-			"note":   f.recovery().RecordDatabase(f.ctx, 1, database),
+			"note":   f.recordDatabase(database),
 		} {
 			if !errors.Is(err, shop.ErrTransient) {
 				t.Errorf("%s: %v, want ErrTransient", name, err)
@@ -231,13 +231,14 @@ func TestOpenRecordsTheDatabase(t *testing.T) {
 			{"bbbb0002", database.Server + " aaaa0001"},
 			{"aaaa0001", database.Server + " bbbb0002"},
 		} {
-			h := shop.DatabaseHistory{Server: c.server, Generation: int64(i) + 2, Beat: 7, Lossless: i%2 == 0}
+			h := shop.DatabaseHistory{Server: c.server, Generation: int64(i) + 2, Beat: 7}
 			claim := int64(testEpoch + 1 + i)
 			f.close(claim, false)
-			f.must(f.recovery().Open(f.ctx, 1, shop.PartitionRecovery{Claim: claim, Database: h}, 0))
+			f.must(f.recovery().Open(f.ctx, 1, shop.PartitionRecovery{Claim: claim, Database: h}, 0, 0))
 			f.inventory.SetEpoch(1, claim)
 			f.wantDatabase(h, c.replaced)
-			f.must(f.recovery().Open(f.ctx, 1, shop.PartitionRecovery{Claim: claim}, 0)) // repeated after a lost reply
+			// Repeated after a lost reply.
+			f.must(f.recovery().Open(f.ctx, 1, shop.PartitionRecovery{Claim: claim}, 0, 0))
 			f.wantDatabase(h, c.replaced)
 		}
 		f.must(f.recovery().AcceptServer(f.ctx, 1, "bbbb0002"))
@@ -247,12 +248,16 @@ func TestOpenRecordsTheDatabase(t *testing.T) {
 	})
 }
 
+func (f *fixture) recordDatabase(h shop.DatabaseHistory) error {
+	_, _, err := f.recovery().RecordDatabase(f.ctx, 1, h)
+	return err
+}
+
 // wantDatabase compares the recorded database history of partition 1. replaced has the servers separated by spaces.
 func (f *fixture) wantDatabase(h shop.DatabaseHistory, replaced string) {
 	f.t.Helper()
 	want := shop.RecordedHistory{
-		Server: h.Server, Generation: h.Generation, Beat: h.Beat, Lossless: h.Lossless,
-		Replaced: strings.Fields(replaced),
+		Server: h.Server, Generation: h.Generation, Beat: h.Beat, Replaced: strings.Fields(replaced),
 	}
 	if diff := cmp.Diff(want, f.state(1).Database); diff != "" {
 		f.t.Errorf("recorded database history (-want +got):\n%s", diff)
@@ -262,21 +267,21 @@ func (f *fixture) wantDatabase(h shop.DatabaseHistory, replaced string) {
 // P2: the recorded beat never decreases, and only a recovery records another server or generation.
 func TestRecordedBeatNeverDecreases(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
-		h := shop.DatabaseHistory{Server: database.Server, Generation: 1, Beat: 9, Lossless: true}
-		f.must(f.recovery().RecordDatabase(f.ctx, 1, h))
-		f.must(f.recovery().RecordDatabase(f.ctx, 1, database)) // a late call
+		h := shop.DatabaseHistory{Server: database.Server, Generation: 1, Beat: 9}
+		f.must(f.recordDatabase(h))
+		f.must(f.recordDatabase(database)) // a late call
 		f.wantDatabase(h, "")
 		for _, other := range []shop.DatabaseHistory{
 			{Server: "bbbb0002", Generation: 1, Beat: 99}, {Server: h.Server, Generation: 2, Beat: 99},
 		} {
-			if err := f.recovery().RecordDatabase(f.ctx, 1, other); !errors.Is(err, shop.ErrStaleEpoch) {
+			if err := f.recordDatabase(other); !errors.Is(err, shop.ErrStaleEpoch) {
 				t.Errorf("note of %+v: %v, want ErrStaleEpoch", other, err)
 			}
 		}
 		f.wantDatabase(h, "")
 		// A partition that an earlier version of the program opened has no record.
 		f.must(f.client.HDel(f.ctx, f.inventory.parts[1].keys.meta, "db_server", "db_generation", "db_beat").Err())
-		f.must(f.recovery().RecordDatabase(f.ctx, 1, database))
+		f.must(f.recordDatabase(database))
 		f.wantDatabase(database, "")
 	})
 }

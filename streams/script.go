@@ -137,6 +137,11 @@ func (c *connection) run(
 	return reply, err
 }
 
+// sawChanges records the changes of the partition in the reply of a script that ran under the epoch (I8).
+func (c *connection) sawChanges(partition int, epoch int64, reply []any) {
+	c.parts[partition].accepted.addChanges(epoch, integer(reply[1]))
+}
+
 // call is one run of a script within a pipeline.
 type call struct {
 	keys []string

@@ -9,12 +9,13 @@ import (
 // acceptedReservations records which reservations of a partition this node has seen as accepted, in one epoch: the
 // highest seq, and the last reservation of each sale. Every call of reserve.lua passes both. If Redis does not have
 // them, it has lost writes (I8). The seq alone is not sufficient, because later buys raise the seq of an older state
-// again.
+// again. It also records how many other changes of sales the node has seen.
 type acceptedReservations struct {
-	mu    sync.Mutex
-	epoch int64
-	seq   int64
-	last  map[shop.ID]reservationRef // by sale
+	mu      sync.Mutex
+	epoch   int64
+	seq     int64
+	changes int64                      // of the partition, see lua/rejection.lua
+	last    map[shop.ID]reservationRef // by sale
 }
 
 // reservationRef identifies a reservation.
@@ -50,8 +51,21 @@ func (a *acceptedReservations) add(epoch int64, sale shop.ID, r reservationRef) 
 	}
 }
 
+// addChanges records the changes in a reply of Redis.
+func (a *acceptedReservations) addChanges(epoch, changes int64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if epoch < a.epoch {
+		return
+	}
+	if epoch > a.epoch {
+		a.reset(epoch)
+	}
+	a.changes = max(a.changes, changes)
+}
+
 func (a *acceptedReservations) reset(epoch int64) {
-	a.epoch, a.seq, a.last = epoch, 0, make(map[shop.ID]reservationRef)
+	a.epoch, a.seq, a.changes, a.last = epoch, 0, 0, make(map[shop.ID]reservationRef)
 }
 
 // begin switches to an epoch that began after the given seq. It returns the number of recorded reservations that are
@@ -69,11 +83,11 @@ func (a *acceptedReservations) begin(epoch, lastSeq int64) (lost int64) {
 	return lost
 }
 
-// highest returns the recorded epoch and its highest seq.
-func (a *acceptedReservations) highest() (epoch, seq int64) {
+// highest returns the recorded epoch, its highest seq and its highest number of changes.
+func (a *acceptedReservations) highest() (epoch, seq, changes int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.epoch, a.seq
+	return a.epoch, a.seq, a.changes
 }
 
 // lastOrders returns the last reservation of each sale; nil if the epoch is not the recorded one.

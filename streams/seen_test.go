@@ -101,7 +101,7 @@ func TestBuyDuringACheckIsNotMissing(t *testing.T) {
 	if st := f.state(1); st.Seq != 1 || st.Seen != 1 {
 		t.Errorf("Redis is at seq %d and this node has seen seq %d, want 1 and 1", st.Seq, st.Seen)
 	}
-	if _, seen := f.inventory.parts[1].accepted.highest(); seen != 2 {
+	if _, seen, _ := f.inventory.parts[1].accepted.highest(); seen != 2 {
 		t.Errorf("the node has seen seq %d since, want 2", seen)
 	}
 }
@@ -206,7 +206,7 @@ func TestRecoveryRestartsOnAnotherHistory(t *testing.T) {
 	}
 	f.close(testEpoch+1, false)
 	restart()
-	if err := f.recovery().Open(f.ctx, 1, recovery, 0); !errors.Is(err, shop.ErrTransient) {
+	if err := f.recovery().Open(f.ctx, 1, recovery, 0, 0); !errors.Is(err, shop.ErrTransient) {
 		t.Fatalf("open on a server that was restarted since the close: got %v, want ErrTransient", err)
 	}
 	f.close(testEpoch+1, true)

@@ -20,7 +20,7 @@ func (r Recovery) State(ctx context.Context, partition int) (shop.PartitionState
 		return shop.PartitionState{}, err
 	}
 	// Read the recorded seq first. The reply must include every buy up to this seq; later buys may be absent.
-	epoch, seq := r.parts[partition].accepted.highest()
+	epoch, seq, changes := r.parts[partition].accepted.highest()
 	reply, err := stateScript.run(ctx, r.client, []string{k.meta, k.orders})
 	if err != nil {
 		return shop.PartitionState{}, fmt.Errorf("read the state of partition %d: %w", partition, err)
@@ -28,15 +28,16 @@ func (r Recovery) State(ctx context.Context, partition int) (shop.PartitionState
 	state, stream := text(reply[0]), integer(reply[7])
 	s := shop.PartitionState{
 		Exists:     state == stateClosed || (state == stateOpen && stream == 1),
-		Recovering: state == stateClosed, Lost: text(reply[13]) == "1", ClosedAt: shop.Millis(number(text(reply[14]))),
-		Claim: number(text(reply[15])),
+		Recovering: state == stateClosed, Lost: text(reply[12]) == "1", ClosedAt: shop.Millis(number(text(reply[13]))),
+		Claim: number(text(reply[14])),
 		Epoch: number(text(reply[1])), Seq: number(text(reply[2])),
 		Confirmed: text(reply[4]), History: text(reply[5]), Followed: text(reply[6]),
 	}
+	s.Changes = number(text(reply[17]))
 	s.Database = shop.RecordedHistory{
 		Server: text(reply[8]), Generation: number(text(reply[9])), Beat: number(text(reply[10])),
-		Lossless: text(reply[11]) == "1", Replaced: strings.Fields(text(reply[12])),
-		ClaimServer: text(reply[16]), ClaimGeneration: number(text(reply[17])),
+		Replaced:    strings.Fields(text(reply[11])),
+		ClaimServer: text(reply[15]), ClaimGeneration: number(text(reply[16])),
 	}
 	if state == stateOpen {
 		if began, ok := strings.CutPrefix(text(reply[3]), strconv.FormatInt(s.Epoch, 10)+":"); ok {
@@ -44,7 +45,7 @@ func (r Recovery) State(ctx context.Context, partition int) (shop.PartitionState
 		}
 	}
 	if epoch == s.Epoch {
-		s.Seen = seq
+		s.Seen, s.SeenChanges = seq, changes
 	}
 	return s, nil
 }

@@ -160,5 +160,6 @@ func (s Stock) Correct(ctx context.Context, sale shop.SaleRef, c shop.Correction
 	if err != nil {
 		return false, fmt.Errorf("correct sale %s: %w", sale.ID, err)
 	}
-	return integer(reply[1]) == 1, nil
+	s.sawChanges(sale.Partition, c.At.Epoch, reply)
+	return integer(reply[2]) == 1, nil
 }

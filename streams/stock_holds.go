@@ -98,8 +98,9 @@ func (s Stock) runOnHolds(
 				failed[sale.Partition] = err
 				continue
 			}
+			s.sawChanges(sale.Partition, calls[c].args[0].(int64), reply)
 			for j, i := range chunks[c] {
-				if integer(reply[1+j]) == 1 {
+				if integer(reply[2+j]) == 1 {
 					d.at = append(d.at, i)
 				}
 			}
@@ -125,8 +126,8 @@ func (s Stock) Hold(ctx context.Context, h shop.HoldRequest) (shop.Verdict, erro
 	}
 	keys := []string{k.meta, k.sale(h.Sale.ID), k.buyers(h.Sale.ID), k.open(h.Sale.ID)}
 	for cooldowns := 0; ; cooldowns++ {
-		reply, err := holdScript.run(ctx, s.client, keys, s.Epoch(h.Sale.Partition), int64(h.Order), int64(h.User),
-			h.Hold, h.Qty)
+		epoch := s.Epoch(h.Sale.Partition)
+		reply, err := holdScript.run(ctx, s.client, keys, epoch, int64(h.Order), int64(h.User), h.Hold, h.Qty)
 		if err != nil {
 			return 0, err
 		}
@@ -137,11 +138,12 @@ func (s Stock) Hold(ctx context.Context, h shop.HoldRequest) (shop.Verdict, erro
 		default:
 			return 0, s.rejection(h.Sale.Partition, code)
 		}
-		verdict := shop.Verdict(integer(reply[1]))
+		s.sawChanges(h.Sale.Partition, epoch, reply)
+		verdict := shop.Verdict(integer(reply[2]))
 		if verdict != shop.VerdictCooldown || cooldowns == maxCooldowns {
 			return verdict, nil
 		}
-		if !shop.Sleep(ctx, time.Duration(integer(reply[2]))*time.Millisecond) {
+		if !shop.Sleep(ctx, time.Duration(integer(reply[3]))*time.Millisecond) {
 			return 0, transient(ctx.Err())
 		}
 	}

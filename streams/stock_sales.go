@@ -137,10 +137,15 @@ func number(s string) int64 {
 // SetTerms sets price, limits, window, pause and added units, unless Redis has a newer version. ErrLost: the sale is
 // not in Redis.
 func (s Stock) SetTerms(ctx context.Context, sale *shop.Sale) error {
-	_, err := s.run(ctx, termsScript, sale.Partition, saleKeys(sale.ID), s.Epoch(sale.Partition),
-		sale.Version, sale.PriceFen, sale.Limit, sale.Cap,
-		int64(sale.OpensAt), int64(sale.ClosesAt), sale.Paused, sale.Added, returnCooldown.Milliseconds())
-	return wrapped(err, "set the terms of sale %s", sale.ID)
+	epoch := s.Epoch(sale.Partition)
+	reply, err := s.run(ctx, termsScript, sale.Partition, saleKeys(sale.ID), epoch, sale.Version, sale.PriceFen,
+		sale.Limit, sale.Cap, int64(sale.OpensAt), int64(sale.ClosesAt), sale.Paused, sale.Added,
+		returnCooldown.Milliseconds())
+	if err != nil {
+		return wrapped(err, "set the terms of sale %s", sale.ID)
+	}
+	s.sawChanges(sale.Partition, epoch, reply)
+	return nil
 }
 
 // Terms reads the current terms of a sale: those that SetTerms sets, and the initial units. ErrLost: it is not in
@@ -179,5 +184,6 @@ func (s Stock) WithdrawUnits(
 	if err != nil {
 		return 0, 0, fmt.Errorf("take units out of sale %s: %w", sale.ID, err)
 	}
-	return integer(reply[1]), epoch, nil
+	s.sawChanges(sale.Partition, epoch, reply)
+	return integer(reply[2]), epoch, nil
 }

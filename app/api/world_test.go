@@ -202,7 +202,7 @@ func openWorld(t testing.TB, o *Options) *world {
 	}
 	w.must((&recovery.Driver{
 		Partitions: 1, Store: db, Redis: w.inventory,
-		TakesPayments: true, PayWindow: time.Hour, Margin: time.Second, Spread: time.Millisecond,
+		PayWindow: time.Hour, Margin: time.Second, Spread: time.Millisecond,
 		Trust: func(_ context.Context, server string, generation int64) error {
 			db.History().Trust(server, generation)
 			return nil

@@ -173,7 +173,7 @@ func (t *TradeCloser) Offer(rows []shop.Order, now shop.Millis) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, o := range rows {
-		if o.State != shop.Pending || o.TradeOpened == 0 || o.PayBy > now {
+		if o.State != shop.Pending || !o.MayBePaid() || o.PayBy > now {
 			continue
 		}
 		if _, known := t.inWork[o.ID]; known {

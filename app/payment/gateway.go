@@ -6,6 +6,34 @@ import (
 	"stampede/app/shop"
 )
 
+// GatewayIdentity identifies the account at a payment provider that receives the money of the shop. It is a fact of the
+// database: only the gateway that took a payment can close or refund it.
+type GatewayIdentity struct {
+	Name   string `json:"name"`   // of the provider; "": no gateway
+	Mode   string `json:"mode"`   // `production`, or `simulator`, where no real money moves
+	App    string `json:"app"`    // id of the shop's app at the provider
+	Seller string `json:"seller"` // account that receives the money; "": not configured
+}
+
+// Same reports whether both identities are the same account. The app counts only if a seller is not configured.
+func (g GatewayIdentity) Same(other GatewayIdentity) bool {
+	if g.Name != other.Name || g.Mode != other.Mode {
+		return false
+	}
+	if g.Seller != "" && other.Seller != "" {
+		return g.Seller == other.Seller
+	}
+	return g.App == other.App
+}
+
+func (g GatewayIdentity) String() string {
+	text := g.Name + " " + g.Mode + ", app " + g.App
+	if g.Seller != "" {
+		text += ", seller " + g.Seller
+	}
+	return text
+}
+
 // PayVia is the way in which a buyer pays.
 type PayVia string
 

@@ -23,8 +23,8 @@ const (
 	// The pauses between two queries of a trade grow with its age. A new payment is found soon, and a lost notification
 	// is found within a minute.
 	firstPayPause, lastPayPause = 5 * time.Second, 30 * time.Second
-	// watchedPause is the pause for orders without a known opened payment, which a recovery watches (app/recovery). All
-	// pending orders may be watched, so their queries must be rare: they share the rate limit with the other trades.
+	// watchedPause is the pause for orders in doubt without a known opened payment (app/recovery). All pending orders
+	// may be in doubt, so their queries must be rare: they share the rate limit with the other trades.
 	watchedPause = 2 * time.Minute
 	// lateQueryPeriod is how long the trade of an ended order is still queried, with pauses that double. The gateway
 	// should have closed such a trade. The queries detect a gateway that still accepts money and does not report it.
@@ -254,7 +254,7 @@ func nextQuery(o shop.Order, t OpenedTrade, now shop.Millis, failed bool) shop.M
 	switch {
 	case !isUnpaid(o):
 		return 0
-	case !failed && o.State == shop.Pending && o.CreatedAt != 0 && o.TradeOpened == o.CreatedAt:
+	case !failed && o.State == shop.Pending && t.OpenedAt == 0:
 		return now.Add(watchedPause)
 	case failed || o.State == shop.Pending || now <= t.ExpiresAt:
 		return now.Add(min(max(age/2, firstPayPause), lastPayPause))

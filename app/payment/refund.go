@@ -64,12 +64,14 @@ type BuyerRefundRequest struct {
 	User  shop.ID
 	Text  string // the buyer's text
 	At    shop.Millis
+	// Approved: the policy refunds the order at once, if it is paid.
+	Approved bool
 }
 
-// RefundDecision is the decision of an operator or the policy on the refund of an order.
+// RefundDecision is the decision of an operator on the refund of an order.
 type RefundDecision struct {
 	Order    shop.ID
-	By       shop.ID // the operator; 0: the policy
+	By       shop.ID // the operator; 0: the command line
 	Approved bool    // false: the request is declined
 	Note     string
 	At       shop.Millis

@@ -33,8 +33,7 @@ type RefundRequests struct {
 
 // RequestRefund requests the refund of a paid or shipped order. It returns the new state of the order: refunding, or
 // unchanged with ReasonRefundRequested while an operator decides. A repeat changes nothing. NotFound: the order belongs
-// to another user or does not exist. WrongState: the order is unpaid or finished. Conflict: the order changed at the
-// same time.
+// to another user or does not exist. WrongState: the order is unpaid or finished.
 func (r *RefundRequests) RequestRefund(ctx context.Context, user, order shop.ID, text string) (shop.OrderState, error) {
 	switch {
 	case text == "":
@@ -48,21 +47,14 @@ func (r *RefundRequests) RequestRefund(ctx context.Context, user, order shop.ID,
 	if err != nil {
 		return "", shop.UnknownOutcome("read Redis time", err)
 	}
-	row, err := r.Refunds.RequestRefund(ctx, BuyerRefundRequest{Order: order, User: user, Text: text, At: now})
+	row, err := r.Refunds.RequestRefund(ctx, BuyerRefundRequest{
+		Order: order, User: user, Text: text, At: now, Approved: r.Policy == RefundAuto,
+	})
 	if errors.Is(err, shop.ErrNoRow) {
 		return "", shop.Fail(shop.NotFound, "no such order")
 	}
 	if err != nil {
 		return "", shop.UnknownOutcome("request the refund of order "+order.String(), err)
-	}
-	if r.Policy == RefundAuto && row.State == shop.Paid {
-		row, err = r.Refunds.DecideRefund(ctx, RefundDecision{Order: order, Approved: true, At: now})
-		if errors.Is(err, shop.ErrNoRow) {
-			return "", shop.Fail(shop.Conflict, "the order changed at the same moment; read it again")
-		}
-		if err != nil {
-			return "", shop.UnknownOutcome("decide on the refund of order "+order.String(), err)
-		}
 	}
 	if err := r.Effects.Do(ctx, now, &row); err != nil {
 		return "", shop.UnknownOutcome("publish the refund of order "+order.String(), err)

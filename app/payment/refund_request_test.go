@@ -18,16 +18,10 @@ func (r *refundStore) RequestRefund(_ context.Context, request BuyerRefundReques
 		r.Add("request")
 		r.Row.Reason, r.Row.Rev, r.Row.Touched = ReasonRefundRequested, r.Row.Rev+1, true
 	}
-	return r.Row, r.FailAt("request")
-}
-
-func (r *refundStore) DecideRefund(_ context.Context, d RefundDecision) (shop.Order, error) {
-	if !d.Approved || r.Row.State != shop.Paid && r.Row.State != shop.Shipped {
-		return shop.Order{}, shop.ErrNoRow
+	if request.Approved && r.Row.State == shop.Paid {
+		r.Row.State, r.Row.Reason = shop.Refunding, ReasonRefundBuyer
 	}
-	r.Add("decide")
-	r.Row.State, r.Row.Reason, r.Row.Rev, r.Row.Touched = shop.Refunding, ReasonRefundBuyer, r.Row.Rev+1, true
-	return r.Row, nil
+	return r.Row, r.FailAt("request")
 }
 
 func newTestRequests(policy RefundPolicy, state shop.OrderState) (*RefundRequests, *refundStore) {
@@ -53,7 +47,7 @@ func TestAutoPolicyRefundsUnshippedOrders(t *testing.T) {
 		code   shop.Code
 		steps  []string
 	}{
-		{RefundAuto, shop.Paid, shop.Refunding, "", []string{"request", "decide", "sell 1", "publish 1"}},
+		{RefundAuto, shop.Paid, shop.Refunding, "", []string{"request", "sell 1", "publish 1"}},
 		{RefundAuto, shop.Shipped, shop.Shipped, "", []string{"request", "sell 1", "publish 1"}},
 		{RefundByOperator, shop.Paid, shop.Paid, "", []string{"request", "sell 1", "publish 1"}},
 		{RefundByOperator, shop.Refunding, shop.Refunding, "", nil},

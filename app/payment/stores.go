@@ -54,7 +54,6 @@ type Refunds interface {
 		ctx context.Context, order shop.ID, from []shop.OrderState, reason string, now shop.Millis,
 	) (shop.Order, error)
 	RequestRefund(ctx context.Context, request BuyerRefundRequest) (shop.Order, error)
-	DecideRefund(ctx context.Context, d RefundDecision) (shop.Order, error)
 	ClaimRefunds(ctx context.Context, now shop.Millis, limit int) ([]Refund, error)
 	RecordRefundAttempt(ctx context.Context, order shop.ID, note string, stuck bool) error
 	FinishRefund(ctx context.Context, order shop.ID, now shop.Millis) (shop.Order, error)

@@ -111,6 +111,9 @@ func (c *holdComparison) conclude(ctx context.Context, freeBefore, freeAfter int
 			return err
 		}
 		if excess := freeBefore - notHeld - pendingUnits; excess > 0 {
+			if err := c.beginDoubt(ctx); err != nil {
+				return err
+			}
 			if err := c.Store.Sales().WriteOff(ctx, c.sale.ID, excess, c.claim); err != nil {
 				return err
 			}

@@ -14,10 +14,11 @@
 //
 //   - Redis has its own equation: holds + stock + withdrawn = initial + added. After the database has released the
 //     units whose holds are gone, its units suffice for all missing rows, in any order.
-//   - A missing hold proves that the order ended, if this Redis has accepted the order and has lost nothing: units are
-//     returned only after a committed final row (I1). A hold without a row proves an order.
-//   - Redis does not store opened payments and sent refunds. So the gateway is queried about every order that was
-//     pending, at the normal rate, after the partition is open.
+//   - A missing hold proves that the order ended, if this Redis has accepted the order: units are returned only after a
+//     committed final row (I1). A hold without a row proves an order. This is also true if Redis has lost writes: it is
+//     then an older state of the partition, because scripts are atomic and all keys of a partition are on one server.
+//   - Redis does not store opened payments and sent refunds. So orders that are pending when a doubt begins end only by a
+//     reply of the gateway, and the gateway is queried about them at the normal rate.
 //
 // Each step can be repeated: after a crash, after a second failover, or concurrently with another recovery, the
 // procedure restarts from the same evidence. After the close, no transaction of the old epoch takes units or writes a

@@ -28,9 +28,6 @@ type Driver struct {
 	Partitions int
 	Store      *store.Store
 	Redis      *streams.Inventory
-	// TakesPayments: a gateway is configured; it still has the payments that the stores have lost. A node without a
-	// gateway reads from the database whether the shop takes payments.
-	TakesPayments bool
 	// PayWindow is the time to pay for an order that is written again and has no deadline. Margin is how long before a
 	// deadline the gateway stops accepting payments.
 	PayWindow, Margin time.Duration
@@ -50,6 +47,8 @@ type Driver struct {
 
 	mu      sync.Mutex
 	checked map[int]bool // partitions whose loaded sales were all found in Redis; Suspect removes one
+	// inspected has the generation under which each partition was marked as inspected.
+	inspected map[int]int64
 }
 
 // Counts has the totals of the recoveries by this node.
@@ -100,9 +99,15 @@ func (d *Driver) Certain() bool {
 	return d.Blocked() == nil && !d.uncertain.Load()
 }
 
-// Run checks all partitions until ctx ends.
+// Run checks all partitions until ctx ends, and then records that the node stopped as planned.
 func (d *Driver) Run(ctx context.Context) error {
-	return shop.Repeat(ctx, checkEvery, "check partitions", d.RunOnce)
+	err := shop.Repeat(ctx, checkEvery, "check partitions", d.RunOnce)
+	if d.Certain() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), checkEvery)
+		defer cancel()
+		err = errors.Join(err, d.Store.History().Stop(ctx, d.Database()))
+	}
+	return err
 }
 
 // RunOnce checks all partitions and raises the beat, even while a partition is unavailable.
@@ -170,7 +175,7 @@ func (d *Driver) check(
 		return 0, false, err
 	}
 	if !found.lost() {
-		epoch, err = d.confirm(ctx, partition, found)
+		epoch, err = d.confirm(ctx, partition, h, found)
 		return epoch, false, err
 	}
 	d.recovering.Lock()
@@ -182,7 +187,7 @@ func (d *Driver) check(
 		case again.lost():
 			epoch, _, err = d.recoverPartition(ctx, partition, h, again)
 		default:
-			epoch, err = d.confirm(ctx, partition, again)
+			epoch, err = d.confirm(ctx, partition, h, again)
 		}
 		return err
 	})
@@ -190,7 +195,9 @@ func (d *Driver) check(
 }
 
 // confirm opens the partition without a recovery.
-func (d *Driver) confirm(ctx context.Context, partition int, f finding) (epoch int64, err error) {
+func (d *Driver) confirm(
+	ctx context.Context, partition int, h shop.DatabaseHistory, f finding,
+) (epoch int64, err error) {
 	if f.redis.History != f.redis.Confirmed {
 		if err := d.Redis.Recovery().Confirm(ctx, partition, f.redis); err != nil {
 			return 0, fmt.Errorf("confirm: %w", err)
@@ -198,7 +205,27 @@ func (d *Driver) confirm(ctx context.Context, partition int, f finding) (epoch i
 		slog.InfoContext(ctx, "Redis began another history, and nothing is missing in it", "partition", partition,
 			"epoch", f.epoch, "seq", f.redis.Seq)
 	}
-	return f.epoch, nil
+	return f.epoch, d.markInspected(ctx, partition, h.Generation)
+}
+
+// markInspected permits changes of the partition's orders under the generation.
+func (d *Driver) markInspected(ctx context.Context, partition int, generation int64) error {
+	d.mu.Lock()
+	known, done := d.inspected[partition]
+	d.mu.Unlock()
+	if done && known >= generation {
+		return nil
+	}
+	if err := d.Store.Partitions().MarkInspected(ctx, partition, generation); err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.inspected == nil {
+		d.inspected = make(map[int]int64)
+	}
+	d.inspected[partition] = generation
+	return nil
 }
 
 // Recover recovers the partitions on request, even if inspect finds no loss, and returns one report for all of them.
@@ -237,13 +264,10 @@ func (d *Driver) All() []int {
 	return all
 }
 
-// watch returns the schedule of the gateway queries about orders; nil if the shop takes no payments.
+// watch returns the schedule of the gateway queries about orders; nil if the shop never had a gateway.
 func (d *Driver) watch(ctx context.Context, now shop.Millis) (*shop.PaymentWatch, error) {
-	takes, err := d.TakesPayments, error(nil)
-	if !takes {
-		takes, err = d.Store.Payments().TakesPayments(ctx)
-	}
-	if err != nil || !takes {
+	gateway, err := d.Store.Settings().Gateway(ctx)
+	if err != nil || gateway.Name == "" {
 		return nil, err
 	}
 	return &shop.PaymentWatch{Now: now, Margin: d.Margin, Spread: d.Spread, PerOrder: d.MinTimePerOrder}, nil

@@ -11,7 +11,8 @@ import (
 // endOrders ends orders whose rows hold units in the database and whose holds are gone. The gateway is queried about
 // these orders for a day, as about every ended order, so payment.PayReconciler handles a payment that did arrive. A
 // sold row without a hold may have been refunded. A refund needs positive evidence, so an operator decides, and until
-// then the order is not shipped. A sale that is no longer in Redis proves nothing.
+// then the order is not shipped. A Redis that has lost writes is an older state: it proves the end of an order that it
+// has accepted, and nothing about later orders and revivals. A sale that is not in Redis proves nothing.
 func (rr *recoveryRun) endOrders(ctx context.Context, sale *shop.Sale) error {
 	return rr.eachPage(ctx, sale, func(page []shop.Order) error { return rr.endPage(ctx, sale, page) })
 }
@@ -35,15 +36,23 @@ func (rr *recoveryRun) endPage(ctx context.Context, sale *shop.Sale, page []shop
 			if err := rr.raiseHold(ctx, o, e.Hold.Hold); err != nil {
 				return err
 			}
+		case !e.InRecord && rr.found.redisLost != "": // a later order
 		case o.State.Sold():
 			if err := rr.requestRefund(ctx, o); err != nil {
 				return err
 			}
 		case e.InRecord && o.Hold == 1:
 			ended = append(ended, o.ID)
+		case rr.found.redisLost != "": // a later revival
 		default:
 			rr.markStuck(o.Sale, o.ID, "it is pending, and its hold %d is not in Redis: nothing proves that it ended", o.Hold)
 		}
+	}
+	if len(ended) == 0 {
+		return nil
+	}
+	if err := rr.beginDoubt(ctx); err != nil {
+		return err
 	}
 	rows, err := rr.Store.Orders().EndLost(ctx, ended, rr.closedAt)
 	if err != nil {

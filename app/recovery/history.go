@@ -91,31 +91,24 @@ func lostBy(h shop.DatabaseHistory, recorded []shop.RecordedHistory) bool {
 	})
 }
 
-// beginGeneration schedules gateway queries about every pending order and starts a generation. If no commit can be
-// lost, it only starts the generation. From then on, no transaction of an older epoch takes units, in any partition.
+// beginGeneration starts a generation, with a doubt about the payments of all pending orders. From then on, no
+// transaction of an older epoch takes units, in any partition.
 func (d *Driver) beginGeneration(
 	ctx context.Context, h shop.DatabaseHistory, recorded []shop.RecordedHistory, epochs map[int]int64,
 ) error {
-	nothingLost, above := len(recorded) > 0, h.Generation // nothingLost is false for a backup
+	above := h.Generation
 	for _, r := range recorded {
-		nothingLost = nothingLost && r.Lossless && r.Generation == h.Generation && r.Beat <= h.Beat
 		above = max(above, r.Generation, r.ClaimGeneration)
 	}
-	watched := 0
 	now, err := d.now(ctx)
 	if err != nil {
 		return err
 	}
-	watch, err := d.watch(ctx, now)
+	watched, err := d.watchPending(ctx, now)
 	if err != nil {
 		return err
 	}
-	if watch != nil && !nothingLost {
-		if watched, err = d.Store.Payments().WatchPayments(ctx, *watch); err != nil {
-			return fmt.Errorf("watch pending orders for payments: %w", err)
-		}
-	}
-	err = d.Store.History().NewGeneration(ctx, h, above, epochs)
+	err = d.Store.History().NewGeneration(ctx, h, above, epochs, now)
 	if errors.Is(err, shop.ErrStaleEpoch) {
 		return nil // another node has started it
 	}
@@ -123,8 +116,21 @@ func (d *Driver) beginGeneration(
 		return fmt.Errorf("begin a generation: %w", err)
 	}
 	slog.WarnContext(ctx, "another history of the database began: a replica was promoted, or a backup restored",
-		"server", h.Server, "was", h.RecoveredServer, "above", above, "lossless", nothingLost, "watched", watched)
+		"server", h.Server, "was", h.RecoveredServer, "above", above, "watched", watched)
 	return nil
+}
+
+// watchPending schedules gateway queries about every pending order, and returns how many were not watched before. It
+// runs before a doubt begins, so that no order of the doubt is missing.
+func (d *Driver) watchPending(ctx context.Context, now shop.Millis) (watched int, err error) {
+	watch, err := d.watch(ctx, now)
+	if err != nil || watch == nil {
+		return 0, err
+	}
+	if watched, err = d.Store.Payments().WatchPayments(ctx, *watch); err != nil {
+		return 0, fmt.Errorf("watch pending orders for payments: %w", err)
+	}
+	return watched, nil
 }
 
 // switchTo makes this node work on the history.
@@ -148,13 +154,31 @@ func (d *Driver) workOnHistory(ctx context.Context) (h shop.DatabaseHistory, err
 	return h, err
 }
 
-// recordBeat raises the beat and records it in each partition. An unreachable partition gets a later beat.
+// recordBeat raises the beat and records it in each partition. An unreachable partition gets a later beat. After a gap,
+// a doubt begins.
 func (d *Driver) recordBeat(ctx context.Context) error {
-	h, err := d.Store.History().RaiseBeat(ctx, d.Database())
+	now, err := d.now(ctx)
 	if err != nil {
+		now = 0 // Redis is unreachable: the database's clock counts
+	}
+	h := d.Database()
+	if h.Gap {
+		watched, err := d.watchPending(ctx, now)
+		if err != nil {
+			return err
+		}
+		slog.WarnContext(ctx, "no beat was raised for more than a minute: a backup may have been restored", "watched", watched)
+	}
+	if h, err = d.Store.History().RaiseBeat(ctx, h, now); err != nil {
 		return err
 	}
-	return d.eachPartition(d.All(), func(p int) error { return d.Redis.Recovery().RecordDatabase(ctx, p, h) })
+	return d.eachPartition(d.All(), func(p int) error {
+		epoch, changes, err := d.Redis.Recovery().RecordDatabase(ctx, p, h)
+		if err != nil {
+			return err
+		}
+		return d.Store.Partitions().RaiseChanges(ctx, p, epoch, changes)
+	})
 }
 
 func (d *Driver) now(ctx context.Context) (shop.Millis, error) {

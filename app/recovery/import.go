@@ -55,6 +55,9 @@ func (rr *recoveryRun) importLoaded(ctx context.Context) error {
 		if !c.Loaded || c.Tickets == 0 && c.Version < sale.Version {
 			continue
 		}
+		if err := rr.beginDoubt(ctx); err != nil {
+			return err
+		}
 		if err := rr.Store.Sales().RestoreLoaded(ctx, sale.ID, rr.claim, sale.Version, c.Initial); err != nil {
 			return fmt.Errorf("mark sale %s loaded: %w", sale.ID, err)
 		}
@@ -74,6 +77,11 @@ func (rr *recoveryRun) importTerms(
 		return false, nil
 	}
 	added, edited := int64(0), false
+	if counters.Added > sale.Added || counters.Version > sale.Version {
+		if err := rr.beginDoubt(ctx); err != nil {
+			return false, err
+		}
+	}
 	if counters.Added > sale.Added {
 		if added, err = rr.Store.Sales().RestoreAdded(ctx, sale.ID, counters.Added); err != nil {
 			return false, err

@@ -13,6 +13,7 @@ type finding struct {
 	database  bool   // the database may have lost commits of the partition
 	epoch     int64  // of the partition in the database
 	seq       int64  // the highest seq of the partition's rows
+	changes   int64  // the recorded number of changes of sales in Redis
 	redis     shop.PartitionState
 }
 
@@ -40,6 +41,9 @@ func (f *finding) reason() string {
 func (d *Driver) inspect(ctx context.Context, partition int, h shop.DatabaseHistory) (f finding, err error) {
 	if f.epoch, f.seq, err = d.Store.Partitions().PartitionEpoch(ctx, partition); err != nil {
 		return f, fmt.Errorf("read epoch: %w", err)
+	}
+	if f.changes, err = d.Store.Partitions().KnownChanges(ctx, partition); err != nil {
+		return f, err
 	}
 	rows, err := d.Store.Partitions().LastOrders(ctx, partition)
 	if err != nil {
@@ -73,6 +77,8 @@ func (f *finding) compare(h shop.DatabaseHistory) error {
 		f.redisLost = fmt.Sprintf("Redis is at seq %d, the database has seen %d", s.Seq, f.seq)
 	case s.Seq < s.Seen:
 		f.redisLost = fmt.Sprintf("Redis is at seq %d, this node has seen %d", s.Seq, s.Seen)
+	case s.Changes < max(f.changes, s.SeenChanges):
+		f.redisLost = fmt.Sprintf("Redis has %d changes of sales, and had %d", s.Changes, max(f.changes, s.SeenChanges))
 	case promoted(s):
 		f.redisLost = "a replica was promoted, and its lost writes are unknown"
 	}

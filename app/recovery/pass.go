@@ -18,6 +18,7 @@ type recoveryRun struct {
 	closedAt  shop.Millis        // Redis time
 	sales     []shop.Sale        // the loaded sales
 	stuck     map[shop.ID]string // why a sale is stuck, by sale
+	doubted   bool               // a doubt has begun, because lost writes are restored
 	report    Report
 }
 
@@ -103,10 +104,8 @@ func (rr *recoveryRun) runSteps(ctx context.Context, h shop.DatabaseHistory) (er
 	if err := rr.importFacts(ctx); err != nil {
 		return fmt.Errorf("import: %w", err)
 	}
-	if !r.Lost {
-		if err := rr.eachSale(ctx, "end orders", rr.endOrders); err != nil {
-			return err
-		}
+	if err := rr.eachSale(ctx, "end orders", rr.endOrders); err != nil {
+		return err
 	}
 	if err := rr.writeMissingRows(ctx); err != nil {
 		return fmt.Errorf("write rows of the stream: %w", err)
@@ -131,10 +130,25 @@ func (rr *recoveryRun) runSteps(ctx context.Context, h shop.DatabaseHistory) (er
 		return err
 	}
 	r.Database = now
-	r.Database.Lossless = now.Lossless && h.Lossless
-	if err := rr.Redis.Recovery().Open(ctx, rr.partition, r, max(seq, closed.Seq)); err != nil {
+	if err := rr.Redis.Recovery().Open(ctx, rr.partition, r, max(seq, closed.Seq),
+		max(rr.found.changes, closed.Changes)); err != nil {
 		return fmt.Errorf("open: %w", err)
 	}
+	return rr.markInspected(ctx, rr.partition, h.Generation)
+}
+
+// beginDoubt runs before the first write that restores a lost one: writes about payments may be lost, too.
+func (rr *recoveryRun) beginDoubt(ctx context.Context) error {
+	if rr.doubted {
+		return nil
+	}
+	if _, err := rr.watchPending(ctx, rr.closedAt); err != nil {
+		return err
+	}
+	if err := rr.Store.History().BeginDoubt(ctx, rr.closedAt); err != nil {
+		return err
+	}
+	rr.doubted = true
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 
 	"stampede/app/shop"
 )
@@ -23,8 +24,10 @@ func (rr *recoveryRun) restoreAll(ctx context.Context) error {
 // the same rows that become the holds: a row that changes later keeps its hold until the effects of the change release
 // the hold. All tickets count as settled: an order without a row was lost or was written again.
 func (rr *recoveryRun) restore(ctx context.Context, sale *shop.Sale, publishedUntil shop.Millis) error {
-	// No withdrawal is settled under the old epoch any longer, and none is decided before the partition is open again:
-	// the list equals sale.Withdrawn.
+	if err := rr.importWithdrawals(ctx, sale); err != nil {
+		return fmt.Errorf("import withdrawals: %w", err)
+	}
+	// No withdrawal is settled under the old epoch any longer, and none is decided before the partition is open again.
 	withdrawals, err := rr.Store.Sales().SettledWithdrawals(ctx, sale.ID)
 	if err != nil {
 		return fmt.Errorf("read withdrawals: %w", err)
@@ -51,6 +54,38 @@ func (rr *recoveryRun) restore(ctx context.Context, sale *shop.Sale, publishedUn
 		return err
 	}
 	return rr.Redis.Queue().Schedule(ctx, sale.Partition, deadlines(&state))
+}
+
+// importWithdrawals writes off the units that operators' withdrawals took in Redis and that the database has lost. The
+// rows of all orders are written, so that the units fit. A pending withdrawal is decided again.
+func (rr *recoveryRun) importWithdrawals(ctx context.Context, sale *shop.Sale) error {
+	audit, err := rr.Redis.Stock().Audit(ctx, sale.Ref())
+	if err != nil {
+		return err
+	}
+	totals, err := rr.Store.Sales().SaleTotals(ctx, sale.ID)
+	if err != nil {
+		return err
+	}
+	lost := -sale.Withdrawn
+	for id, units := range audit.WithdrawnUnits {
+		if !slices.Contains(totals.Pending, id) {
+			lost += units
+		}
+	}
+	if lost <= 0 {
+		return nil
+	}
+	if err := rr.beginDoubt(ctx); err != nil {
+		return err
+	}
+	if err := rr.Store.Sales().WriteOff(ctx, sale.ID, lost, rr.claim); err != nil {
+		return err
+	}
+	sale.Withdrawn += lost
+	rr.report.Imported++
+	slog.WarnContext(ctx, "wrote off withdrawn units that the database had lost", "sale", sale.ID, "units", lost)
+	return nil
 }
 
 // keepHolds keeps the holds of orders without a row, from the records of their buyers. The sale is stuck until an

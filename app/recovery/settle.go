@@ -142,6 +142,9 @@ func (d *Driver) writeRecord(ctx context.Context, sale *shop.Sale, e shop.Entry,
 	if err != nil {
 		return err
 	}
+	if err := d.Store.History().BeginDoubt(ctx, now); err != nil {
+		return err
+	}
 	_, err = d.Store.Orders().InsertLost(ctx, sale.Epoch, []shop.NewOrder{row}, watch)
 	if errors.Is(err, shop.ErrPermanent) && decision == SettleEnd { // the texts or the key of the row cannot be stored
 		row.Address, row.Key, row.ContentHash, row.ProductName = nil, "", "", ""

@@ -77,22 +77,21 @@ func (rr *recoveryRun) writeSaleRows(ctx context.Context, entries []shop.Entry) 
 		switch {
 		case e.Hold != nil:
 			o.Hold = e.Hold.Hold
-		case loaded && rr.found.redisLost == "":
+		case loaded:
 			o.State, o.Reason, o.CancelledAt = shop.Cancelled, shop.ReasonRecovered, rr.closedAt
 		}
 	}
 	return rr.insert(ctx, entries, rows)
 }
 
-// insert splits the batch in half on a permanent error until a batch has only the entry that cannot be written. If only
-// Redis has lost writes, no payment was opened for an order without a row.
+// insert splits the batch in half on a permanent error until a batch has only the entry that cannot be written.
 func (rr *recoveryRun) insert(ctx context.Context, entries []shop.Entry, rows []shop.NewOrder) error {
-	var watch *shop.PaymentWatch
-	if rr.found.database {
-		var err error
-		if watch, err = rr.watch(ctx, rr.closedAt); err != nil {
-			return err
-		}
+	if err := rr.beginDoubt(ctx); err != nil {
+		return err
+	}
+	watch, err := rr.watch(ctx, rr.closedAt)
+	if err != nil {
+		return err
 	}
 	inserted, err := rr.Store.Orders().InsertLost(ctx, rr.claim, rows, watch)
 	switch {

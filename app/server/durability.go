@@ -45,8 +45,8 @@ func (s *stores) missing(ctx context.Context, c *Config) []MissingFeature {
 			found = append(found, MissingFeature{"MySQL", need.Err.Error()})
 		}
 	}
-	if len(pending) == 0 {
-		if err := c.requireNodeGateway(ctx, s.db); err != nil {
+	if len(pending) == 0 && (c.Roles.Worker || c.Roles.Sweeper) {
+		if err := c.requireGateway(ctx, s.db); err != nil {
 			found = append(found, MissingFeature{"MySQL", err.Error()})
 		}
 	}

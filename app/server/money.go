@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/netip"
 	"net/url"
 	"os"
@@ -113,31 +114,56 @@ func (c *Config) gateway() (payment.Gateway, error) {
 	})
 }
 
-// requireGateway returns an error if the database has a trade or a payment and no gateway is configured. Only the
-// gateway has the payments that the stores have lost, so orders are neither ended nor recovered without it.
-func (c *Config) requireGateway(ctx context.Context, db *store.Store) error {
-	if c.AlipayAppID != "" {
-		return nil
+// gatewayIdentity returns the configured account at the payment gateway.
+func (c *Config) gatewayIdentity() payment.GatewayIdentity {
+	if c.AlipayAppID == "" {
+		return payment.GatewayIdentity{}
 	}
-	takes, err := db.Payments().TakesPayments(ctx)
-	if err != nil || !takes {
-		return err
+	mode := "production"
+	if c.AlipaySimulator {
+		mode = "simulator"
 	}
-	return errors.New("the database has payments, and STAMPEDE_ALIPAY_APP_ID is not set: a paid order could expire; set " +
-		"STAMPEDE_ALIPAY_APP_ID, STAMPEDE_ALIPAY_PRIVATE_KEY and STAMPEDE_ALIPAY_PUBLIC_KEY (or STAMPEDE_ALIPAY_APP_CERT, " +
-		"_CERT and _ROOT_CERT) as on the other nodes of this shop")
+	return payment.GatewayIdentity{Name: "alipay", Mode: mode, App: c.AlipayAppID, Seller: c.AlipaySellerID}
 }
 
-// requireNodeGateway is requireGateway for a node: without a gateway it may have the role api only.
+// requireGateway returns an error if the shop takes payments and this process has not the shop's gateway: a reply
+// of another account proves nothing, and a paid order could expire.
+func (c *Config) requireGateway(ctx context.Context, db *store.Store) error {
+	stored, err := db.Settings().Gateway(ctx)
+	own := c.gatewayIdentity()
+	switch {
+	case err != nil || stored.Name == "" || own.Same(stored):
+		return err
+	case own.Name == "":
+		return fmt.Errorf("the shop takes payments (%s), and STAMPEDE_ALIPAY_APP_ID is not set: a paid order could expire; "+
+			"set STAMPEDE_ALIPAY_APP_ID, STAMPEDE_ALIPAY_PRIVATE_KEY and STAMPEDE_ALIPAY_PUBLIC_KEY (or "+
+			"STAMPEDE_ALIPAY_APP_CERT, _CERT and _ROOT_CERT) as on the other nodes of this shop", stored)
+	}
+	return fmt.Errorf("the shop takes payments by another account (%s) than STAMPEDE_ALIPAY_APP_ID, _SELLER_ID and "+
+		"_SIMULATOR of this process (%s): set them as on the other nodes of this shop; or change the gateway of the shop "+
+		"with stampede pay gateway --change", stored, own)
+}
+
+// requireNodeGateway is requireGateway for a node. The first node with a gateway makes it the gateway of the shop. A
+// node with the role api only starts with another gateway or none, and then takes no payments.
 func (c *Config) requireNodeGateway(ctx context.Context, db *store.Store) error {
-	if !c.Roles.Worker && !c.Roles.Sweeper {
-		return nil
+	if own := c.gatewayIdentity(); own.Name != "" {
+		if _, err := db.Settings().EnsureGateway(ctx, own); err != nil {
+			return err
+		}
 	}
 	err := c.requireGateway(ctx, db)
-	if err != nil {
-		err = fmt.Errorf("%w; a node with STAMPEDE_ROLES=api starts without them", err)
+	switch {
+	case err == nil:
+		return nil
+	case c.Roles.Worker || c.Roles.Sweeper:
+		return fmt.Errorf("%w; a node with STAMPEDE_ROLES=api starts without it", err)
+	case errors.Is(err, shop.ErrTransient):
+		return err
 	}
-	return err
+	slog.ErrorContext(ctx, "this node takes no payments", "err", err)
+	c.AlipayAppID = ""
+	return nil
 }
 
 // setLocalAddresses sets missing addresses to the local address of this node: the links in e-mails, shared

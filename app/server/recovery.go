@@ -50,8 +50,7 @@ func boolGauge(value bool) int {
 func newDriver(c *Config, db *store.Store, inventory *streams.Inventory) *recovery.Driver {
 	return &recovery.Driver{
 		Partitions: c.Partitions, Store: db, Redis: inventory,
-		TakesPayments: c.AlipayAppID != "",
-		PayWindow:     c.PayWindow, Margin: shop.PayMargin(c.PayWindow), Spread: watchSpread,
+		PayWindow: c.PayWindow, Margin: shop.PayMargin(c.PayWindow), Spread: watchSpread,
 		MinTimePerOrder: 2 * time.Second / time.Duration(max(1, c.AlipayQueryRate)),
 	}
 }

@@ -95,7 +95,7 @@ func (s *stores) openDatabase(ctx context.Context, c *Config) (err error) {
 	if err != nil {
 		return err
 	}
-	s.recoveryDB = s.db.Unfenced()
+	s.recoveryDB = s.db.ForRecovery()
 	hookStore(s.db)
 	hookStore(s.recoveryDB)
 	if c.MySQLReplica != "" {

@@ -2,13 +2,16 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"stampede/app/backoffice"
 	"stampede/app/journal"
 	"stampede/app/order"
+	"stampede/app/payment"
 	"stampede/app/recovery"
 	"stampede/app/shop"
+	"stampede/app/store"
 )
 
 // Recover recovers every partition, even if no loss is detected. accept is the id of a replaced database server that
@@ -118,4 +121,24 @@ func (t *Tools) FailedJobs(ctx context.Context) (*backoffice.FailedJobs, error) 
 			Store: t.stores.db.Orders(), PublishMarks: t.publishMarks,
 		},
 	}}, nil
+}
+
+// Gateway returns the payment gateway of the shop. With change, the configured gateway first becomes the gateway of the
+// shop. WrongState: trades or refunds of the present one are open.
+func (t *Tools) Gateway(ctx context.Context, change bool) (payment.GatewayIdentity, error) {
+	if !change {
+		if err := t.ensureMigrated(ctx); err != nil {
+			return payment.GatewayIdentity{}, err
+		}
+		return t.stores.db.Settings().Gateway(ctx)
+	}
+	own := t.config.gatewayIdentity()
+	if own.Name == "" {
+		return own, errors.New("STAMPEDE_ALIPAY_APP_ID is not set: set the variables of the new gateway")
+	}
+	_, err := t.runOperation(ctx, func(tx *store.Store) (journal.Operation, error) {
+		previous, err := tx.Settings().ChangeGateway(ctx, own)
+		return journal.Operation{Kind: "gateway.change", Object: "gateway", Before: previous, After: own}, err
+	})
+	return own, err
 }

@@ -12,6 +12,9 @@ type DatabaseHistory struct {
 	RecoveredServer string // the server on which the last recovery ran, from the row
 	Generation      int64  // incremented by each recovery of the database
 	Beat            int64  // incremented every two seconds while nodes run
+	// Gap: no beat was raised for more than a minute, and the last node was not stopped as planned. Commits may have
+	// been lost meanwhile: a backup of this server may have been restored under the same name.
+	Gap bool
 	// Lossless: no acknowledged commit is lost when this server fails. Either semi-synchronous replication (AFTER_SYNC)
 	// is active, or the server is a member of a Galera cluster.
 	Lossless bool
@@ -35,7 +38,6 @@ type RecordedHistory struct {
 	Server     string
 	Generation int64
 	Beat       int64
-	Lossless   bool
 	// ClaimServer and ClaimGeneration belong to a recovery that has not ended.
 	ClaimServer     string
 	ClaimGeneration int64

@@ -85,8 +85,11 @@ type Order struct {
 	ContentHash  string `json:"-"` // hash of the buy's content under that key (P4)
 	PublishedRev int    `json:"-"` // the last published rev; for a new row, its first rev
 	TradeOpened  Millis `json:"-"` // set before the payment gateway is first contacted
-	InsertedAt   Millis `json:"-"` // the beginning of the row's first state; 0: unknown, because a recovery wrote the row
-	Touched      bool   `json:"-"` // the call that returned this row has set its change timestamp, see Notifier
+	// InDoubt: a store may have lost the writes of an opened payment of this pending order. It is set in rows that were
+	// locked for a change.
+	InDoubt    bool   `json:"-"`
+	InsertedAt Millis `json:"-"` // the beginning of the row's first state; 0: unknown, because a recovery wrote the row
+	Touched    bool   `json:"-"` // the call that returned this row has set its change timestamp, see Notifier
 }
 
 // MaxPayMargin is the maximum time between the end of payments at the gateway and pay_by. It covers the rounding of the
@@ -107,6 +110,10 @@ func (o *Order) PaymentEnds() Millis {
 	}
 	return MillisOf(o.PayBy.Add(-PayMargin(o.PayBy.Sub(o.CreatedAt))).Time().Truncate(time.Second))
 }
+
+// MayBePaid reports whether the gateway may have, or may still get, a trade of a pending order that was locked for a
+// change: only a reply of the gateway ends it.
+func (o *Order) MayBePaid() bool { return o.TradeOpened != 0 || o.InDoubt }
 
 // HoldsUnits reports whether the order's units are unavailable to others. This includes Refunded: its units were
 // withdrawn and are not sold again. An order that had ended before late money arrived holds no units.

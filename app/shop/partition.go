@@ -29,18 +29,20 @@ const FirstEpoch = 1
 
 // PartitionState is the state of a partition in Redis.
 type PartitionState struct {
-	Exists     bool
-	Recovering bool   // closed for a recovery
-	ClosedAt   Millis // when it was closed
-	Claim      int64  // the epoch that the recovery will start
-	Lost       bool   // the recovery restores the sales from rows
-	Epoch      int64
-	Seq        int64
-	Seen       int64  // the highest seq that this node has seen in this epoch
-	History    string // run of the connected server; a start or a promotion begins another run; "": not reported
-	Followed   string // the history that a promoted replica continued; "" for any other server
-	Confirmed  string // the history in which the partition may sell; "": none
-	Database   RecordedHistory
+	Exists      bool
+	Recovering  bool   // closed for a recovery
+	ClosedAt    Millis // when it was closed
+	Claim       int64  // the epoch that the recovery will start
+	Lost        bool   // the recovery restores the sales from rows
+	Epoch       int64
+	Seq         int64
+	Seen        int64  // the highest seq that this node has seen in this epoch
+	Changes     int64  // changes of its sales apart from reservations, see lua/rejection.lua
+	SeenChanges int64  // the highest number of changes that this node has seen in this epoch
+	History     string // run of the connected server; a start or a promotion begins another run; "": not reported
+	Followed    string // the history that a promoted replica continued; "" for any other server
+	Confirmed   string // the history in which the partition may sell; "": none
+	Database    RecordedHistory
 }
 
 // PartitionRecovery is a recovery of a partition.

@@ -12,7 +12,7 @@ import (
 	"stampede/app/shop"
 )
 
-// Expire sets pending orders that are due at the instant now (pay_by ≤ now, no trade opened) to expired and returns
+// Expire sets pending orders that are due at the instant now (pay_by ≤ now, no payment possible) to expired and returns
 // their units to the guard, in one transaction per 500 orders. Orders of a sale whose row is locked stay pending.
 // Expire returns all existing rows, in their new states.
 func (s Orders) Expire(ctx context.Context, ids []shop.ID, now shop.Millis) ([]shop.Order, error) {
@@ -23,7 +23,7 @@ func (s Orders) Expire(ctx context.Context, ids []shop.ID, now shop.Millis) ([]s
 		return nil, wrap("expire orders", ctx.Err())
 	}
 	return s.endDue(ctx, ids, ending{to: shop.Expired, at: now}, func(o *shop.Order) bool {
-		return o.State == shop.Pending && o.PayBy <= now && o.TradeOpened == 0
+		return o.State == shop.Pending && o.PayBy <= now && !o.MayBePaid()
 	})
 }
 
@@ -98,12 +98,12 @@ func (s Orders) endBatch(
 	}
 }
 
-// Cancel changes a pending order of the user without an opened trade to cancelled, and returns its units to the guard.
-// It returns the resulting row, changed or not. ErrNoRow: no such order of this user.
+// Cancel changes a pending order of the user that cannot have been paid to cancelled, and returns its units to the
+// guard. It returns the resulting row, changed or not. ErrNoRow: no such order of this user.
 func (s Orders) Cancel(ctx context.Context, order, user shop.ID, now shop.Millis) (shop.Order, error) {
 	return inTx(ctx, s.session, "cancel order "+order.String(), func(tx bun.Conn) (shop.Order, error) {
 		o, err := s.lockOrderOf(ctx, tx, order, user)
-		if err == nil && o.State == shop.Pending && o.TradeOpened == 0 {
+		if err == nil && o.State == shop.Pending && !o.MayBePaid() {
 			err = s.end(ctx, tx, []*shop.Order{&o}, ending{to: shop.Cancelled, at: now})
 		}
 		return o, err
@@ -111,13 +111,60 @@ func (s Orders) Cancel(ctx context.Context, order, user shop.ID, now shop.Millis
 }
 
 // lockOrders reads the existing rows, in the order of their ids, and locks them until the transaction ends.
+// ErrTransient: they must not change now, see mayChange.
 func (s Orders) lockOrders(ctx context.Context, tx bun.Conn, ids []shop.ID) ([]shop.Order, error) {
 	var rows []orderRow
 	q := tx.NewSelect().Model(&rows).Where("id IN (?)", bun.List(ids)).Order("id")
 	if err := s.locking(q).Scan(ctx); err != nil {
 		return nil, err
 	}
-	return orders(rows)
+	all, err := orders(rows)
+	if err != nil {
+		return nil, err
+	}
+	return all, s.mayChange(ctx, tx, all)
+}
+
+// changeable is a condition on a row with an order_id, as SQL: the order may change now, see mayChange.
+func (s *session) changeable() string {
+	return "NOT EXISTS (SELECT 1 FROM history WHERE " + s.gap() + ") AND NOT EXISTS (SELECT 1 FROM history AS h" +
+		" JOIN partitions AS p ON p.generation < h.generation JOIN orders AS o ON o.part = p.id WHERE o.id = order_id)"
+}
+
+// mayChange sets InDoubt of locked orders. ErrTransient: commits about them may have been lost, and no node has noticed
+// that yet: the last beat is older than maxBeatAge; or a generation of the database has begun, under which their
+// partition was not inspected. A recovery changes them nevertheless.
+func (s Orders) mayChange(ctx context.Context, tx bun.Conn, all []shop.Order) error {
+	if len(all) == 0 {
+		return nil
+	}
+	rows, err := tx.QueryContext(ctx, "SELECT doubt_until, "+s.gap()+", COALESCE(p.id, -1) FROM history AS h"+
+		" LEFT JOIN partitions AS p ON p.generation < h.generation")
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var doubtUntil shop.Millis
+		var gap bool
+		var closed int
+		if err := rows.Scan(&doubtUntil, &gap, &closed); err != nil {
+			return err
+		}
+		for i := range all {
+			o := &all[i]
+			o.InDoubt = o.State == shop.Pending && o.CreatedAt <= doubtUntil
+			switch {
+			case s.recovers:
+			case gap:
+				return fmt.Errorf("%w: no node has checked the history of the database for %v", shop.ErrTransient, maxBeatAge)
+			case o.Partition == closed:
+				return fmt.Errorf("%w: partition %d was not inspected since another history of the database began",
+					shop.ErrTransient, closed)
+			}
+		}
+	}
+	return rows.Err()
 }
 
 // lockOrder is lockOrders for one row. ErrNoRow: no such order.

@@ -89,19 +89,22 @@ func (c *fencedConn) ResetSession(ctx context.Context) error {
 	return c.mysqlConn.ResetSession(ctx)
 }
 
-// Unfenced opens a small pool of the same database that may use any server, for recovery. The caller closes it.
-func (s *Store) Unfenced() *Store {
+// ForRecovery opens a small pool of the same database that may use any server and may change orders of partitions that
+// are not open. The caller closes it.
+func (s *Store) ForRecovery() *Store {
 	if s.connector == nil { // SQLite: there is only one file
-		return s
+		return &Store{&session{pool: s.pool, db: s.db, recovers: true}}
 	}
 	f := &fence{}
-	return newPooledStore(sql.OpenDB(sessionConnector{s.connector, f}), s.connector, f, unfencedConns)
+	pooled := newPooledStore(sql.OpenDB(sessionConnector{s.connector, f}), s.connector, f, unfencedConns)
+	pooled.recovers = true
+	return pooled
 }
 
-// Pin restricts an unfenced pool to one server and generation, so that no step of a recovery reaches another server. An
-// empty string permits any server.
+// Pin restricts the pool of a recovery to one server and generation, so that no step of a recovery reaches another
+// server. An empty string permits any server.
 func (s History) Pin(server string, generation int64) {
-	if s.connector == nil { // SQLite: Unfenced returned this store itself
+	if s.connector == nil { // SQLite: ForRecovery shares the pool
 		return
 	}
 	if server == "" {

@@ -17,8 +17,9 @@ import (
 type History struct{ *session }
 
 // revsPerGeneration separates the revs of an order before a recovery from those after it. If the database loses a
-// published state, a later state must not have the same rev. An order has fewer states than this.
-const revsPerGeneration = 32
+// published state, a later state must have a higher rev. An order never has as many states and changes as this, and
+// thousands of generations have revs that JSON numbers represent exactly.
+const revsPerGeneration = 1 << 20
 
 // nextRev is the rev of the next state of an order, as SQL. nextRevOf computes the same value.
 func (s *session) nextRev() string {
@@ -51,8 +52,8 @@ func (s History) Read(ctx context.Context) (h shop.DatabaseHistory, err error) {
 }
 
 func (s History) historyRow(ctx context.Context, db bun.IDB) (h shop.DatabaseHistory, err error) {
-	err = db.QueryRowContext(ctx, "SELECT "+s.d.server+", server, generation, beat FROM history").
-		Scan(&h.Server, &h.RecoveredServer, &h.Generation, &h.Beat)
+	err = db.QueryRowContext(ctx, "SELECT "+s.d.server+", server, generation, beat, "+s.gap()+" FROM history").
+		Scan(&h.Server, &h.RecoveredServer, &h.Generation, &h.Beat, &h.Gap)
 	return h, err
 }
 
@@ -145,11 +146,42 @@ func applyingRelayLog(ctx context.Context, conn bun.Conn) string {
 	return "the server still applies its relay log"
 }
 
-// RaiseBeat adds 1 to the beat of the history, and returns the new history. ErrStaleEpoch: the history belongs to
-// another server or generation.
-func (s History) RaiseBeat(ctx context.Context, h shop.DatabaseHistory) (shop.DatabaseHistory, error) {
-	matched, err := exec(ctx, s.db, "UPDATE history SET beat = beat + 1 WHERE server = ? AND server = "+s.d.server+
-		" AND generation = ?", h.Server, h.Generation)
+// maxBeatAge is the time without a beat after which commits may have been lost unnoticed.
+const maxBeatAge = time.Minute
+
+// doubtMargin covers differences between the clocks of the database and of Redis, which sets created_at.
+const doubtMargin = time.Minute
+
+// gap is a condition: no beat was raised for maxBeatAge, and the last node was not stopped as planned.
+func (s *session) gap() string {
+	return "beat_at > 0 AND stopped = 0 AND " + s.d.now + " - beat_at > " +
+		strconv.FormatInt(maxBeatAge.Milliseconds(), 10)
+}
+
+// doubt is the value of doubt_until for a doubt that begins now, as SQL. Its argument is the present Redis time. No
+// doubt begins in a shop that never had a payment gateway.
+func (s *session) doubt() string {
+	return "CASE WHEN EXISTS (SELECT 1 FROM settings WHERE name = '" + settingGateway + "') THEN " + s.d.greatest +
+		"(doubt_until, " + s.d.now + " + " + strconv.FormatInt(doubtMargin.Milliseconds(), 10) + ", ? + " +
+		strconv.FormatInt(doubtMargin.Milliseconds(), 10) + ") ELSE doubt_until END"
+}
+
+// BeginDoubt begins a doubt before a recovery restores lost writes; now is the Redis time.
+func (s History) BeginDoubt(ctx context.Context, now shop.Millis) error {
+	_, err := s.run(ctx, "begin a doubt", "UPDATE history SET doubt_until = "+s.doubt(), now)
+	return err
+}
+
+// RaiseBeat adds 1 to the beat of the history, and returns the new history. If no beat was raised for maxBeatAge, a
+// doubt begins in the same statement; now is the Redis time. ErrStaleEpoch: the history belongs to another server or
+// generation.
+func (s History) RaiseBeat(
+	ctx context.Context, h shop.DatabaseHistory, now shop.Millis,
+) (shop.DatabaseHistory, error) {
+	// MySQL assigns from left to right: the gap is evaluated before beat_at changes.
+	matched, err := exec(ctx, s.db, "UPDATE history SET doubt_until = CASE WHEN "+s.gap()+" THEN "+s.doubt()+
+		" ELSE doubt_until END, beat = beat + 1, beat_at = "+s.d.now+", stopped = 0"+
+		" WHERE server = ? AND server = "+s.d.server+" AND generation = ?", now, h.Server, h.Generation)
 	if err == nil && matched == 0 {
 		err = fmt.Errorf("%w: the history is not that of server %s in generation %d", shop.ErrStaleEpoch, h.Server,
 			h.Generation)
@@ -160,16 +192,24 @@ func (s History) RaiseBeat(ctx context.Context, h shop.DatabaseHistory) (shop.Da
 	return s.Read(ctx) // after the commit, which may have waited until semi-synchronous replication fell back
 }
 
+// Stop records that a node stopped as planned. A node that still runs removes the record with its next beat.
+func (s History) Stop(ctx context.Context, h shop.DatabaseHistory) error {
+	_, err := exec(ctx, s.db, "UPDATE history SET stopped = 1 WHERE server = ? AND server = "+s.d.server+
+		" AND generation = ?", h.Server, h.Generation)
+	return wrap("record the stop of a node", err)
+}
+
 // NewGeneration starts a generation of the database on this server. The new generation is 1 + the larger of the stored
 // generation and `above`. It also raises the epoch of every partition above the stored and the given epoch, so that no
-// transaction of an older epoch takes units afterwards. ErrStaleEpoch: the history differs from `previous`;
-// nothing is changed.
+// transaction of an older epoch takes units afterwards. A doubt begins; now is the Redis time. ErrStaleEpoch: the
+// history differs from `previous`; nothing is changed.
 func (s History) NewGeneration(
-	ctx context.Context, previous shop.DatabaseHistory, above int64, epochs map[int]int64,
+	ctx context.Context, previous shop.DatabaseHistory, above int64, epochs map[int]int64, now shop.Millis,
 ) error {
 	return s.inTx(ctx, "start a generation", func(tx bun.Conn) error {
 		matched, err := exec(ctx, tx, "UPDATE history SET generation = "+s.d.greatest+"(generation, ?) + 1, server = "+
-			s.d.server+" WHERE generation = ? AND server = ? AND ? = "+s.d.server, above, previous.Generation,
+			s.d.server+", doubt_until = "+s.doubt()+", beat_at = "+s.d.now+", stopped = 0"+
+			" WHERE generation = ? AND server = ? AND ? = "+s.d.server, above, now, previous.Generation,
 			previous.RecoveredServer, previous.Server)
 		if err != nil {
 			return err
@@ -190,25 +230,18 @@ func (s History) NewGeneration(
 	})
 }
 
-// WatchPayments schedules checks at the gateway for every pending order, as if its payment had been opened. It returns
-// how many orders were not watched before.
+// WatchPayments schedules checks at the gateway for every pending order, because its payment may have been opened. It
+// returns how many orders were not watched before.
 func (s Payments) WatchPayments(ctx context.Context, w shop.PaymentWatch) (n int, err error) {
 	var ids []shop.ID
-	err = s.db.NewRaw("SELECT id FROM orders WHERE state = ? AND trade_opened = 0", shop.Pending).Scan(ctx, &ids)
+	err = s.db.NewRaw("SELECT id FROM orders LEFT JOIN trades ON order_id = id WHERE state = ? AND order_id IS NULL",
+		shop.Pending).Scan(ctx, &ids)
 	if err != nil {
 		return 0, wrap("list pending orders without a trade", err)
 	}
 	w.Spread = max(w.Spread, time.Duration(len(ids))*w.PerOrder)
 	for chunk := range sortedChunks(ids) {
-		err := s.inTx(ctx, "watch for payments", func(tx bun.Conn) error {
-			var open []shop.ID
-			err := tx.NewRaw("SELECT id FROM orders WHERE id IN (?) AND trade_opened = 0 ORDER BY id"+s.d.forUpdate,
-				bun.List(chunk)).Scan(ctx, &open)
-			if err != nil || len(open) == 0 {
-				return err
-			}
-			return s.watch(ctx, tx, open, w)
-		})
+		err := s.inTx(ctx, "watch for payments", func(tx bun.Conn) error { return s.watch(ctx, tx, chunk, w) })
 		if err != nil {
 			return 0, err
 		}
@@ -216,17 +249,13 @@ func (s Payments) WatchPayments(ctx context.Context, w shop.PaymentWatch) (n int
 	return len(ids), nil
 }
 
-// watch inserts trades for locked orders. It spreads the first checks of the trades over w.Spread.
+// watch inserts trades that are not known to be opened. It spreads their first checks over w.Spread.
 func (s Payments) watch(ctx context.Context, tx bun.Conn, orders []shop.ID, w shop.PaymentWatch) error {
 	_, err := exec(ctx, tx, "INSERT INTO trades (order_id, opened_at, expires_at, check_at)"+
-		" SELECT id, created_at, pay_by - ?, ? + id % ? FROM orders WHERE id IN (?) "+s.d.onDuplicate+
+		" SELECT id, 0, pay_by - ?, ? + id % ? FROM orders WHERE id IN (?) "+s.d.onDuplicate+
 		" check_at = trades.check_at", w.Margin.Milliseconds(), w.Now, max(w.Spread.Milliseconds(), 1),
 		bun.List(orders))
-	if err != nil {
-		return err
-	}
-	return execMatching(ctx, tx, len(orders), "record trades",
-		"UPDATE orders SET trade_opened = created_at, "+keepChangedAt+" WHERE id IN (?)", bun.List(orders))
+	return err
 }
 
 // EndLost ends the pending orders that still have their first hold, because Redis has lost these holds. Orders that are

@@ -86,7 +86,7 @@ func (s *Store) tryOperation(
 			return done, err
 		}
 	}
-	joined := &Store{&session{pool: s.pool, db: tx, operation: &operationTx{conn: tx}}}
+	joined := &Store{&session{pool: s.pool, db: tx, operation: &operationTx{conn: tx}, recovers: s.recovers}}
 	operation, err := run(joined)
 	operation.Note = cmp.Or(operation.Note, actor.Note)
 	switch err = cmp.Or(err, joined.operation.failed); {

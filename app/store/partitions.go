@@ -118,6 +118,27 @@ type lastOrderRow struct {
 	User  shop.ID `bun:"user_id"`
 }
 
+// RaiseChanges records the number of changes of the partition in Redis, under its epoch. An older state of Redis is
+// then recognized after all nodes have restarted (I8).
+func (s Partitions) RaiseChanges(ctx context.Context, partition int, epoch, changes int64) error {
+	_, err := s.run(ctx, fmt.Sprintf("record the changes of partition %d", partition),
+		"UPDATE partitions SET changes = ? WHERE id = ? AND epoch = ? AND changes < ?", changes, partition, epoch, changes)
+	return err
+}
+
+// KnownChanges reads the recorded number of changes of the partition.
+func (s Partitions) KnownChanges(ctx context.Context, partition int) (changes int64, err error) {
+	err = s.db.QueryRowContext(ctx, "SELECT changes FROM partitions WHERE id = ?", partition).Scan(&changes)
+	return changes, wrap(fmt.Sprintf("read the changes of partition %d", partition), err)
+}
+
+// MarkInspected records that the partition was inspected under the generation: its orders may change.
+func (s Partitions) MarkInspected(ctx context.Context, partition int, generation int64) error {
+	_, err := s.run(ctx, fmt.Sprintf("mark partition %d as inspected", partition),
+		"UPDATE partitions SET generation = ? WHERE id = ? AND generation < ?", generation, partition, generation)
+	return err
+}
+
 // LastOrders returns, for each sale that Redis should have, the order with the highest seq in the database. Redis must
 // contain this order, because it was accepted in Redis before its row was written.
 func (s Partitions) LastOrders(ctx context.Context, partition int) ([]shop.LastOrder, error) {

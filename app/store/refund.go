@@ -70,11 +70,19 @@ func (s Refunds) beginRefund(
 	return o, s.replaceRefund(ctx, tx, &before, known, &r)
 }
 
-// RequestRefund enters the refund request of the buyer of a paid or shipped order, and sets the order's reason. It
-// returns the resulting row, changed or not. ErrNoRow: no such order of this user.
+// RequestRefund enters the refund request of the buyer of a paid or shipped order, and sets the order's reason. An
+// approved request of a paid order begins the refund in the same transaction. RequestRefund returns the resulting row,
+// changed or not. ErrNoRow: no such order of this user.
 func (s Refunds) RequestRefund(ctx context.Context, request payment.BuyerRefundRequest) (shop.Order, error) {
 	return inTx(ctx, s.session, "request the refund of order "+request.Order.String(), func(tx bun.Conn) (shop.Order, error) {
-		return s.requestRefund(ctx, tx, request)
+		o, err := s.requestRefund(ctx, tx, request)
+		if err != nil || !request.Approved || o.State != shop.Paid {
+			return o, err
+		}
+		return s.beginRefund(ctx, tx, refundRow{
+			Order: request.Order, Request: payment.RefundNumber(request.Order), RequestedAt: request.At,
+			DecidedAt: request.At,
+		}, []shop.OrderState{shop.Paid})
 	})
 }
 
@@ -195,11 +203,11 @@ func (s Refunds) setState(ctx context.Context, tx bun.Conn, o *shop.Order, to sh
 	return s.Orders().changeState(ctx, tx, o, to, "reason = ?", o.Reason)
 }
 
-// ClaimRefunds claims open refunds that are due and counts an attempt for each. A refund is due again after
-// RefundPause, unless it is finished or stuck by then.
+// ClaimRefunds claims open refunds of changeable orders that are due and counts an attempt for each. A refund is due
+// again after RefundPause, unless it is finished or stuck by then.
 func (s Refunds) ClaimRefunds(ctx context.Context, now shop.Millis, limit int) ([]payment.Refund, error) {
 	due := func(db bun.IDB, rows *[]refundRow) *bun.SelectQuery {
-		return db.NewSelect().Model(rows).Where("next_at <= ?", now).Order("next_at", "order_id").Limit(int64(limit))
+		return db.NewSelect().Model(rows).Where("next_at <= ?", now).Where(s.changeable()).Order("next_at", "order_id").Limit(int64(limit))
 	}
 	rows, err := claimDue(ctx, s.session, "claim refunds", due, func(tx bun.Conn, rows []refundRow) error {
 		for i := range rows {

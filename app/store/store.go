@@ -26,6 +26,8 @@ type session struct {
 	db bun.IDB // the pool, or the connection of the operation
 	// operation is the transaction that all calls join; nil: each call has its own.
 	operation *operationTx
+	// recovers: the session belongs to a recovery, which changes orders of partitions that it has not opened yet.
+	recovers bool
 }
 
 // pool is an open database.

@@ -17,7 +17,7 @@ type tradeRow struct {
 	bun.BaseModel `bun:"table:trades"`
 
 	Order     shop.ID      `bun:"order_id,pk"`
-	OpenedAt  shop.Millis  `bun:"opened_at"`
+	OpenedAt  shop.Millis  `bun:"opened_at"` // 0: no opened payment is known
 	ExpiresAt shop.Millis  `bun:"expires_at"`
 	CheckAt   *shop.Millis `bun:"check_at"`
 }
@@ -28,8 +28,7 @@ const firstCheck = 5 * time.Second
 
 // OpenTrade records once, before the gateway is contacted, that a pending order of the user has a trade. It records
 // nothing if the time to pay ends within margin of now. It returns the resulting row. ErrNoRow: no such order of this
-// user. WrongState: the sale is hidden. AddressRequired: the product ships, and the order has no address. Both are
-// checked at each call, because a recovery records trades of orders whose buyers have not paid.
+// user. WrongState: the sale is hidden. AddressRequired: the product ships, and the order has no address.
 func (s Payments) OpenTrade(
 	ctx context.Context, order, user shop.ID, now shop.Millis, margin time.Duration,
 ) (shop.Order, error) {
@@ -49,8 +48,10 @@ func (s Payments) OpenTrade(
 		if err != nil {
 			return o, err
 		}
-		row := tradeRow{Order: order, OpenedAt: now, ExpiresAt: expires, CheckAt: new(now.Add(firstCheck))}
-		return o, insert(ctx, tx, &row)
+		check := now.Add(firstCheck)
+		_, err = exec(ctx, tx, "INSERT INTO trades (order_id, opened_at, expires_at, check_at) VALUES (?, ?, ?, ?) "+
+			s.d.onDuplicate+" opened_at = ?, check_at = ?", order, now, expires, check, now, check)
+		return o, err
 	})
 }
 
@@ -83,8 +84,8 @@ func (s Payments) EndTraded(
 // endedShare: ClaimTrades reserves limit/endedShare places for trades whose time to pay has ended.
 const endedShare = 8
 
-// ClaimTrades returns due trades, the longest waiting first, and postpones their next check to `until`. Trades that can
-// still be paid come first; at least an eighth of the limit is reserved for the other trades.
+// ClaimTrades returns due trades of changeable orders, the longest waiting first, and postpones their next check to
+// `until`. Trades that can still be paid come first; at least an eighth of the limit is reserved for the other trades.
 func (s Payments) ClaimTrades(ctx context.Context, now, until shop.Millis, limit int) ([]payment.OpenedTrade, error) {
 	limit = min(limit, idsAtOnce)
 	var due []tradeRow
@@ -113,7 +114,8 @@ func (s Payments) ClaimTrades(ctx context.Context, now, until shop.Millis, limit
 func (s Payments) lockDue(
 	ctx context.Context, tx bun.Conn, ended bool, now shop.Millis, limit int,
 ) (rows []tradeRow, err error) {
-	q := tx.NewSelect().Model(&rows).Where("ended = ? AND check_at <= ?", ended, now).Order("check_at").
+	q := tx.NewSelect().Model(&rows).Where("ended = ? AND check_at <= ?", ended, now).Where(s.changeable()).
+		Order("check_at").
 		Limit(int64(limit))
 	return rows, s.locking(q).Scan(ctx)
 }
@@ -140,12 +142,6 @@ func (s Payments) CheckTrades(ctx context.Context, now shop.Millis, next map[sho
 		}
 		return nil
 	})
-}
-
-// TakesPayments reports whether the database has a trade or a payment: orders of the shop may be paid at the gateway.
-func (s Payments) TakesPayments(ctx context.Context) (takes bool, err error) {
-	err = s.db.NewRaw("SELECT EXISTS (SELECT 1 FROM trades) OR EXISTS (SELECT 1 FROM payments)").Scan(ctx, &takes)
-	return takes, wrap("look for trades and payments", err)
 }
 
 // OpenTrades counts the trades that still have a check scheduled.

@@ -14,8 +14,8 @@ CREATE TABLE IF NOT EXISTS orders (
   amount_fen        BIGINT NOT NULL,
   sale_version      BIGINT NOT NULL, -- version of the sale from which the price is
   state             VARCHAR(12) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT 'pending',
-  rev               INT NOT NULL DEFAULT 1, -- grows with each new state
-  published_rev     INT NOT NULL DEFAULT 1, -- the last rev that was published to the buyer
+  rev               BIGINT NOT NULL DEFAULT 1, -- grows with each new state
+  published_rev     BIGINT NOT NULL DEFAULT 1, -- the last rev that was published to the buyer
   unpublished_since BIGINT NULL,     -- when the newest, unpublished state was committed (F3); NULL: published
   created_at        BIGINT NOT NULL,
   pay_by            BIGINT NOT NULL,

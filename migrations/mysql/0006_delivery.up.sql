@@ -2,7 +2,7 @@
 -- the order; a background job appends it to the stream. Instants are Unix ms.
 CREATE TABLE IF NOT EXISTS outbox (
   order_id BIGINT NOT NULL,
-  rev      INT NOT NULL,    -- rev of the order in this state
+  rev      BIGINT NOT NULL,    -- rev of the order in this state
   state    VARCHAR(12) CHARACTER SET ascii COLLATE ascii_bin NOT NULL, -- paid or refunded
   at       BIGINT NOT NULL,
   next_at  BIGINT NULL,     -- the next attempt to append the event; NULL: appended

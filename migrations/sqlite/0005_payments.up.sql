@@ -1,4 +1,5 @@
--- Orders whose trade may exist at the payment gateway, and the time of the next query. Instants are Unix ms.
+-- Orders whose trade may exist at the payment gateway, and the time of the next query. opened_at is 0 if no opened payment
+-- is known: the order is in doubt (see history). Instants are Unix ms.
 CREATE TABLE IF NOT EXISTS trades (
   order_id   INTEGER NOT NULL PRIMARY KEY, -- also the shop's number of the trade
   opened_at  INTEGER NOT NULL,

@@ -4,7 +4,8 @@
 -- ARGV  1 claim: the epoch that begins   2 seq of the partition, with which the epoch continues
 --       3 rebuilt: 1 if the sales were restored from rows; then a new stream begins
 --       4 retention of the old stream (ms)
---       5 server   6 generation   7 beat   8 lossless (0 or 1) of the database (shop.DatabaseHistory)
+--       5 server   6 generation   7 beat of the database (shop.DatabaseHistory)
+--       8 changes of the partition, with which the number continues
 --
 -- Returns {code}: 0 open, 1 done before, 14 another recovery has claimed the partition since, 18 no recovery runs,
 --   20 the server began another history after close: data that was read or restored may be missing, so start over
@@ -30,8 +31,9 @@ local replaced = {}
 for server in string.gmatch((meta[5] or '') .. ' ' .. (meta[4] or ''), '%x+') do
   if server ~= ARGV[5] then replaced[#replaced + 1] = server end
 end
-redis.call('HSET', KEYS[1], 'epoch', ARGV[1], 'seq', ARGV[2], 'began', ARGV[1] .. ':' .. ARGV[2], 'state', 'open',
-  'db_server', ARGV[5], 'db_generation', ARGV[6], 'db_beat', ARGV[7], 'db_lossless', ARGV[8],
+redis.call('HSET', KEYS[1], 'epoch', ARGV[1], 'seq', ARGV[2], 'changes', ARGV[8],
+  'began', ARGV[1] .. ':' .. ARGV[2], 'state', 'open',
+  'db_server', ARGV[5], 'db_generation', ARGV[6], 'db_beat', ARGV[7],
   'db_replaced', table.concat(replaced, ' '))
 redis.call('HDEL', KEYS[1], 'claim', 'claim_server', 'claim_generation', 'lost', 'closed_at')
 return {0}

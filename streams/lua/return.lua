@@ -5,12 +5,12 @@
 --       then four per order: order id, hold number, user id of the order, burn (1: the units are withdrawn, not sold
 --       again (I2))
 --
--- Returns {code, then one per order: 1 returned now, 0 nothing to return under this hold number}
+-- Returns {code, changes of the partition, then one per order: 1 returned now, 0 nothing to return under this hold number}
 --   code  0 done, 12 sale absent (nothing to return), 13 recovering, 14 epoch differs, 16 partition absent,
 --         17 a key has a wrong type
 
 -- 1. Check before the first write.
-local code = rejection()
+local code, changes = rejection()
 if code then return {code} end
 local sale = redis.call('HMGET', KEYS[2], 'stock', 'held', 'withdrawn', 'burnt', 'moves')
 if not sale[1] then return {12} end
@@ -18,7 +18,7 @@ local before = tonumber(sale[1])
 local stock, held, withdrawn, burnt = before, tonumber(sale[2]), tonumber(sale[3]), tonumber(sale[4])
 
 -- 2. Per order: its open hold must have the given number.
-local reply, returned = {0}, 0
+local reply, returned = {0, changes}, 0
 for i = 3, #ARGV, 4 do
   local hold, units_held, mark = hold_of(redis.call('HGET', KEYS[4], ARGV[i]))
   if hold == ARGV[i + 1] and mark == '' then
@@ -41,6 +41,7 @@ end
 
 -- 3. The counters. Units that return to an empty stock have a cooldown until every sold-out flag has ended (I9).
 if returned > 0 then
+  reply[2] = count_change()
   redis.call('HSET', KEYS[2], 'stock', string.format('%d', stock), 'held', string.format('%d', held),
     'withdrawn', string.format('%d', withdrawn), 'burnt', string.format('%d', burnt),
     'moves', string.format('%d', tonumber(sale[5]) + 1))

@@ -3,7 +3,8 @@
 -- KEYS  1 meta (hash)   2 orders (stream)
 --
 -- Returns {state, epoch, seq, began, confirmed, history, followed, stream, then of the recorded database: server,
--- generation, beat, lossless, replaced; then of a recovery: lost, closed_at, claim, claim_server, claim_generation}.
+-- generation, beat, replaced; then of a recovery: lost, closed_at, claim, claim_server, claim_generation;
+-- then changes, see rejection.lua}.
 -- All are strings; '' means absent.
 --   began      'epoch:seq' of the last epoch that a recovery began, with its first seq
 --   confirmed  the history of the server in which the last check found nothing missing (close, confirm)
@@ -13,8 +14,8 @@
 
 local meta = redis.call('HMGET', KEYS[1], 'state', 'epoch', 'seq', 'began', 'history')
 for i = 1, 5 do meta[i] = meta[i] or '' end
-local db = redis.call('HMGET', KEYS[1], 'db_server', 'db_generation', 'db_beat', 'db_lossless', 'db_replaced', 'lost',
-  'closed_at', 'claim', 'claim_server', 'claim_generation')
+local db = redis.call('HMGET', KEYS[1], 'db_server', 'db_generation', 'db_beat', 'db_replaced', 'lost',
+  'closed_at', 'claim', 'claim_server', 'claim_generation', 'changes')
 local id, info = history()
 -- A promoted replica has the id of its former primary in master_replid2. On other servers it is all zeros.
 local followed = string.match(info, 'master_replid2:(%x+)') or ''

@@ -5,7 +5,7 @@
 -- ARGV  1 epoch   2 version   3 price (fen)   4 limit (units)   5 cap (reservations)   6 opens (ms)   7 closes (ms)
 --       8 paused (0 or 1)   9 added (units, total)   10 cooldown after an empty stock (ms)
 --
--- Returns {code}
+-- Returns {code, changes of the partition}
 --   code  0 set now, 1 this version or a newer one is stored, 12 sale absent, 13 recovering, 14 epoch differs,
 --         16 partition absent, 17 a key has a wrong type, 18 added is smaller than the stored total:
 --         the units may already be sold
@@ -13,11 +13,11 @@
 -- The database adds the units before this call (I2).
 
 -- 1. Check before the first write.
-local code = rejection()
+local code, changes = rejection()
 if code then return {code} end
 local sale = redis.call('HMGET', KEYS[2], 'version', 'added', 'stock', 'moves')
 if not sale[1] then return {12} end
-if tonumber(sale[1]) >= tonumber(ARGV[2]) then return {1} end
+if tonumber(sale[1]) >= tonumber(ARGV[2]) then return {1, changes} end
 local more, before = tonumber(ARGV[9]) - tonumber(sale[2]), tonumber(sale[3])
 if more < 0 then return {18} end
 
@@ -34,4 +34,4 @@ if more > 0 then
     redis.call('HSET', KEYS[2], 'rest_until', string.format('%d', redis_time() + tonumber(ARGV[10])))
   end
 end
-return {0}
+return {0, count_change()}

@@ -5,14 +5,15 @@
 -- ARGV  1 epoch
 --       then two per order: order id, hold number
 --
--- Returns {code, then one per order: 1 withdrawn now, 0 nothing is held or sold under this hold number}
+-- Returns {code, changes of the partition, then one per order: 1 withdrawn now, 0 nothing is held or sold under this hold
+--   number}
 --   code  0 done, 12 sale absent (nothing to withdraw), 13 recovering, 14 epoch differs, 16 partition absent,
 --         17 a key has a wrong type
 --
 -- The stock does not change, so Redis and the database may be updated in either order (I2).
 
 -- 1. Check before the first write.
-local code = rejection()
+local code, changes = rejection()
 if code then return {code} end
 local sale = redis.call('HMGET', KEYS[2], 'held', 'sold', 'withdrawn', 'moves')
 if not sale[1] then return {12} end
@@ -20,7 +21,7 @@ local held, sold, withdrawn = tonumber(sale[1]), tonumber(sale[2]), tonumber(sal
 
 -- 2. Per order: its open hold must have the given number. The hold is not marked as sold if the process that received
 --    the payment died before it called sell.lua.
-local reply, moved = {0}, 0
+local reply, moved = {0, changes}, 0
 for i = 2, #ARGV, 2 do
   local hold, units, mark = hold_of(redis.call('HGET', KEYS[4], ARGV[i]))
   if hold == ARGV[i + 1] then
@@ -36,6 +37,7 @@ end
 
 -- 3. The counters.
 if moved > 0 then
+  reply[2] = count_change()
   redis.call('HSET', KEYS[2], 'held', string.format('%d', held), 'sold', string.format('%d', sold),
     'withdrawn', string.format('%d', withdrawn), 'moves', string.format('%d', tonumber(sale[4]) + 1))
 end

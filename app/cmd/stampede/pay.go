@@ -7,12 +7,43 @@ import (
 	"time"
 
 	"stampede/app/payment"
+	"stampede/app/server"
 	"stampede/app/shop"
 )
 
 type pay struct {
 	List      payList      `cmd:"" help:"Search for payments."`
 	Reconcile payReconcile `cmd:"" help:"Compare the payments of a day with the gateway."`
+	Gateway   payGateway   `cmd:"" help:"Show or change the gateway of the shop."`
+}
+
+type payGateway struct {
+	Change bool `help:"Make the gateway in the settings of this process the gateway of the shop."`
+	JSON   bool `name:"json" help:"Print JSON, for scripts."`
+	actorFlags
+}
+
+func (payGateway) Help() string {
+	return "The first node with a gateway makes it the gateway of the shop: provider, mode, app and seller. Only this gateway " +
+		"has a valid reply about the payments of the shop. A process with another one, or with none, takes no payments; it starts " +
+		"only with the role api. Use --change before you move the shop to another account. It fails while trades or refunds " +
+		"of the present gateway are open: close all sales and wait a day.\n\nExamples:\n\n" +
+		"    stampede pay gateway\n" +
+		"    stampede pay gateway --change --note \"new account\""
+}
+
+func (c *payGateway) Run(e *env) error {
+	return e.withActor(c.actorFlags, func(t *server.Tools) error {
+		gateway, err := t.Gateway(e.ctx, c.Change)
+		return e.show(c.JSON, err, gateway, func() error {
+			if gateway.Name == "" {
+				fmt.Fprintln(e.out, "the shop has no gateway: it takes no payments")
+			} else {
+				fmt.Fprintln(e.out, gateway)
+			}
+			return nil
+		})
+	})
 }
 
 type payReconcile struct {

@@ -4,11 +4,11 @@ import (
 	"strings"
 	"testing"
 
-	"stampede/app/test/kit"
+	"stampede/app/alipay/sim"
 )
 
-// P8: in a shop that has taken a payment, no process without the gateway recovers, settles or ends orders. Commands and
-// nodes name the missing variables. A node of the role api starts.
+// P8: in a shop that takes payments, no process without its gateway recovers, settles or ends orders. Commands and
+// nodes name the missing variables, or the other account. A node of the role api starts.
 func TestShopWithPaymentsNeedsItsGateway(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -16,7 +16,7 @@ func TestShopWithPaymentsNeedsItsGateway(t *testing.T) {
 	if out, code := s.run("recover"); code != 0 {
 		t.Errorf("recover without a payment: exit code %d, %s", code, out)
 	}
-	_, err := s.db.Exec("INSERT INTO trades (order_id, opened_at, expires_at) VALUES (?, 1, 2)", kit.NewID())
+	_, err := s.db.Exec(`INSERT INTO settings (name, value) VALUES ('gateway', '{"name":"alipay","mode":"production","app":"2021001"}')`)
 	s.must(err)
 	for _, c := range []struct {
 		code     int
@@ -35,6 +35,16 @@ func TestShopWithPaymentsNeedsItsGateway(t *testing.T) {
 			if code != c.code || !strings.Contains(out, part) {
 				t.Fatalf("%v with %q: exit code %d, want %d and %s in %s", c.args, c.settings, code, c.code, part, out)
 			}
+		}
+	}
+	keys, err := sim.NewKeys()
+	s.must(err)
+	another, err := keys.Environ("http://127.0.0.1:1")
+	s.must(err)
+	for _, args := range [][]string{{"recover"}, {"recover", "settle", sale.ID.String(), "--end"}, {"serve"}} {
+		out, code := run(t, append(s.settings, another...), args...)
+		if code != 1 || !strings.Contains(out, "another account (alipay production, app 2021001)") {
+			t.Errorf("%v with another account: exit code %d, want 1; %s", args, code, out)
 		}
 	}
 	s.start("STAMPEDE_ROLES=api")

@@ -154,8 +154,8 @@ func TestSemiSyncReplicaHasConfirmedOrders(t *testing.T) {
 	}
 }
 
-// P2: a failover with semi-sync replication loses nothing, and recovery changes no row. It writes, ends and touches no
-// order, and does not query the gateway about orders whose payment was not opened.
+// P2: a failover with semi-sync replication loses nothing, and recovery changes no row: it writes, ends and touches no
+// order.
 func TestSemiSyncFailoverChangesNoRow(t *testing.T) {
 	t.Parallel()
 	p := newPromotion(t, true, 20)
@@ -189,9 +189,6 @@ func TestSemiSyncFailoverChangesNoRow(t *testing.T) {
 	})
 	if after := rows(); !slices.Equal(before, after) {
 		t.Errorf("the recovery changed rows: got\n%s\nwant\n%s", strings.Join(after, "\n"), strings.Join(before, "\n"))
-	}
-	if !strings.Contains(p.n.Text(), "lossless=true watched=0") {
-		t.Errorf("the failover is not logged as lossless:\n%s", p.n.Tail())
 	}
 	p.sell(5)
 	p.audit(p.sale)

@@ -186,8 +186,8 @@ func (w *world) awaitStock(sale shop.SaleRef, label string, units int64) {
 	})
 }
 
-func (w *world) count(query string) (n int64) {
+func (w *world) count(query string, args ...any) (n int64) {
 	w.t.Helper()
-	w.must(w.db.DB().QueryRowContext(w.ctx, query).Scan(&n))
+	w.must(w.db.DB().QueryRowContext(w.ctx, query, args...).Scan(&n))
 	return n
 }

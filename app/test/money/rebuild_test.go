@@ -110,9 +110,8 @@ func (h rowsHook) AfterQuery(ctx context.Context, event *bun.QueryEvent) {
 // driver returns the driver that recovers the partition on this node.
 func (n *node) driver() *recovery.Driver {
 	return &recovery.Driver{
-		Partitions: 1, Store: n.w.db, Redis: n.w.inventory,
-		TakesPayments: true,
-		PayWindow:     payWindow, Margin: shop.PayMargin(payWindow), Spread: time.Millisecond,
+		Partitions: 1, Store: n.w.recoveryDB, Redis: n.w.inventory,
+		PayWindow: payWindow, Margin: shop.PayMargin(payWindow), Spread: time.Millisecond,
 		Trust: func(_ context.Context, server string, generation int64) error {
 			n.w.db.History().Trust(server, generation)
 			return nil

@@ -3,7 +3,6 @@ package money
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -34,7 +33,7 @@ func (w *world) recoverAll(n *node) []recovery.Problem {
 }
 
 // revsPerGeneration is the number of revs that an order can have in one generation, see store.History.
-const revsPerGeneration = 32
+const revsPerGeneration = 1 << 20
 
 // P1, P2, P8: within the replication lag a unit was returned and sold again. The promoted database has lost both
 // changes. The order of the first buyer ends again; the second buyer keeps the unit, and the money is kept.
@@ -284,47 +283,34 @@ func TestOperatorEndsOrderWithLostReplay(t *testing.T) {
 	}
 }
 
-// I8: a switchover without data loss needs one pass and changes no row. If replication may lose commits, pending orders
-// are checked for money; without this possibility they are not checked.
+// I8: a switchover without data loss needs one pass and changes no row. Pending orders are in doubt.
 func TestSwitchoverWithoutLossChangesNoRow(t *testing.T) {
 	t.Parallel()
-	for name, lossless := range map[string]bool{"lossless": true, "possible loss": false} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t)
-			n, sale := w.node(nil), w.offer(5, 2)
-			var orders []shop.ID
-			for range 3 {
-				orders = append(orders, w.order(sale, newID()).ID)
-			}
-			expireOrder(w, n, w.read(orders[1]))
-			payAndSettle(w, n, w.read(orders[2]))
-			w.must(n.recoverPartition(nil)) // records the history
-			if lossless {
-				w.must(w.client.HSet(w.ctx, "stampede:{0}:meta", "db_lossless", "1").Err())
-			}
-			before, epoch := w.rows(orders), w.sale(sale.ID).Epoch
-			w.simulatePromotion()
-			d := w.node(nil).driver()
-			w.must(d.RunOnce(w.ctx))
-			if d.Counts().Passes.Load() != 1 || w.sale(sale.ID).Epoch <= epoch {
-				t.Errorf("got %d passes and epoch %d, want 1 pass and an epoch above %d", d.Counts().Passes.Load(),
-					w.sale(sale.ID).Epoch, epoch)
-			}
-			after := w.rows(orders)
-			if !lossless {
-				before[0].TradeOpened = after[0].CreatedAt
-			}
-			if !slices.EqualFunc(before, after, func(a, b shop.Order) bool { return fmt.Sprint(a) == fmt.Sprint(b) }) {
-				t.Errorf("rows changed: before %+v, after %+v", before, after)
-			}
-			w.must(d.RunOnce(w.ctx))
-			if d.Counts().Passes.Load() != 1 {
-				t.Error("a second pass ran, want one")
-			}
-			w.awaitRest(sale, orders, t.Errorf)
-		})
+	w := newWorld(t)
+	n, sale := w.node(nil), w.offer(5, 2)
+	var orders []shop.ID
+	for range 3 {
+		orders = append(orders, w.order(sale, newID()).ID)
 	}
+	expireOrder(w, n, w.read(orders[1]))
+	payAndSettle(w, n, w.read(orders[2]))
+	w.must(n.recoverPartition(nil)) // records the history
+	before, epoch := w.rows(orders), w.sale(sale.ID).Epoch
+	w.simulatePromotion()
+	d := w.node(nil).driver()
+	w.must(d.RunOnce(w.ctx))
+	if d.Counts().Passes.Load() != 1 || w.sale(sale.ID).Epoch <= epoch {
+		t.Errorf("got %d passes and epoch %d, want 1 pass and an epoch above %d", d.Counts().Passes.Load(),
+			w.sale(sale.ID).Epoch, epoch)
+	}
+	if after := w.rows(orders); fmt.Sprint(after) != fmt.Sprint(before) {
+		t.Errorf("rows changed: before %+v, after %+v", before, after)
+	}
+	w.must(d.RunOnce(w.ctx))
+	if d.Counts().Passes.Load() != 1 {
+		t.Error("a second pass ran, want one")
+	}
+	w.awaitRest(sale, orders, t.Errorf)
 }
 
 func (w *world) rows(orders []shop.ID) []shop.Order {
@@ -341,7 +327,7 @@ func TestReplacedDatabaseIsNotUsed(t *testing.T) {
 	w := newWorld(t)
 	sale := w.offer(5, 2)
 	o := w.order(sale, newID())
-	raw := w.db.Unfenced()
+	raw := w.db.ForRecovery()
 	t.Cleanup(func() { _ = raw.Close() })
 	h, err := raw.History().Read(w.ctx)
 	w.must(err)

@@ -17,6 +17,7 @@ import (
 
 	"stampede/app/alipay"
 	"stampede/app/alipay/sim"
+	"stampede/app/payment"
 	"stampede/app/recovery"
 	"stampede/app/shop"
 	"stampede/app/store"
@@ -57,6 +58,7 @@ type world struct {
 	t           testing.TB
 	ctx         context.Context
 	db          *store.Store
+	recoveryDB  *store.Store
 	client      *redis.Client
 	inventory   *streams.Inventory
 	gate        *streams.Gate
@@ -77,6 +79,7 @@ func newWorld(t testing.TB) *world {
 	w := &world{t: t, ctx: ctx, buyers: &buyers{lastEvent: make(map[shop.ID]shop.Order)}}
 	w.openStores()
 	w.openGateway()
+	w.must(errOf(w.db.Settings().EnsureGateway(w.ctx, payment.GatewayIdentity{Name: "alipay", Mode: "simulator", App: w.shop.AppID})))
 	w.openPartition()
 	w.slot = newID()
 	now, err := w.inventory.Now(w.ctx)
@@ -110,9 +113,12 @@ func (w *world) openStores() {
 	_, err = migrations.Up(w.ctx, db.DB())
 	w.must(err)
 	w.must(db.Partitions().EnsurePartitions(w.ctx, 1))
-	db.WrapTransaction = faults.Transactions(faults.OfContext)
-	*db.DB() = *db.DB().WithQueryHook(rowsHook{}) // the store keeps this handle
-	w.db = db
+	w.db, w.recoveryDB = db, db.ForRecovery()
+	w.t.Cleanup(func() { _ = w.recoveryDB.Close() })
+	for _, s := range []*store.Store{w.db, w.recoveryDB} {
+		s.WrapTransaction = faults.Transactions(faults.OfContext)
+		*s.DB() = *s.DB().WithQueryHook(rowsHook{}) // the store keeps this handle
+	}
 
 	o, err := redis.ParseURL(kit.Redis(w.t))
 	w.must(err)
@@ -141,8 +147,7 @@ func (w *world) openGateway() {
 	w.must(err)
 	// No address for notifications: tests deliver them explicitly.
 	w.shop = alipay.Options{
-		Gateway: server.URL +
-			"/gateway.do", AppID: keys.AppID, SellerID: keys.SellerID, PrivateKey: private, PublicKey: public,
+		Gateway: server.URL + "/gateway.do", AppID: keys.AppID, SellerID: keys.SellerID, PrivateKey: private, PublicKey: public,
 	}
 }
 

@@ -89,7 +89,7 @@ var layers = append(coreLayers(),
 	layer{
 		path: "app/test/e2e", thirdParty: true, // prepares shops with these imports, tests the program from outside
 		imports: with(
-			"app/account", "app/test/attack", "app/wsclient", "realtime", "migrations",
+			"app/account", "app/alipay/sim", "app/test/attack", "app/wsclient", "realtime", "migrations",
 		),
 	},
 	layer{
