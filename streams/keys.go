@@ -14,8 +14,9 @@ import (
 //	                                         claim_server claim_generation: of its database;
 //	                                         lost: Redis has lost writes; closed_at: start of the closure, ms;
 //	                                         history: of the server on which it may sell; began: epoch:seq of the
-//	                                         last recovery; db_server db_generation db_beat db_lossless
-//	                                         db_replaced: of the database (shop.RecordedHistory);
+//	                                         last recovery; db_server db_generation db_beat db_replaced: of
+//	                                         the database (shop.RecordedHistory);
+//	                                         changes: of sales, except by reserve (rejection.lua);
 //	                                         published: number of the last message to the nodes. Lua
 //	                                         reserve, finish, publish, dead_letter, close, open, note,
 //	                                         set_aside, confirm, lag; Accept
@@ -26,7 +27,7 @@ import (
 //	stampede:{p}:deadlines           zset    order → instant at which it is due, ms; raised by a lease while a
 //	                                         sweeper processes it. Schedule, Lua finish, take, renew, drop
 //	stampede:{p}:dead                stream  dead letters: the entry's fields, then reason, stream, deliveries, at.
-//	                                         Lua dead_letter, set_aside
+//	                                         Lua dead_letter
 //	stampede:{p}:attempts            hash    stream id → failures of that entry itself. Consumer
 //	stampede:{p}:orders:before       stream  the stream before the partition was restored from rows; TTL one
 //	                                         hour. Lua open

@@ -140,51 +140,61 @@ func (r Recovery) Evidence(
 	return found, armed.Val() == "1", nil
 }
 
-// Record reads the reservation of an order from its buyer's record, for an operator: user, key, hash, ticket and units.
-// It scans all buyers of the sale. ErrNoRow: no record contains the order.
-func (r Recovery) Record(ctx context.Context, sale shop.SaleRef, order shop.ID) (shop.Entry, error) {
+// Records returns the reservations of holds from the records of their buyers, which it scans once: user, key, hash and
+// ticket. Without a record, these are empty.
+func (r Recovery) Records(ctx context.Context, sale shop.SaleRef, holds []shop.OpenHold) ([]shop.Entry, error) {
 	k, err := r.keys(sale.Partition)
 	if err != nil {
-		return shop.Entry{}, err
+		return nil, err
 	}
-	hold, err := r.client.HGet(ctx, k.open(sale.ID), order.String()).Result()
-	if err != nil && !errors.Is(err, redis.Nil) {
-		return shop.Entry{}, fmt.Errorf("read the hold of order %s: %w", order, transient(err))
+	entries := make([]shop.Entry, len(holds))
+	wanted := make(map[string]*shop.Entry, len(holds))
+	for i, h := range holds {
+		entries[i] = shop.Entry{Order: h.Order, Sale: sale.ID, Partition: sale.Partition, Hold: h.Hold, Qty: h.Qty}
+		wanted[h.Order.String()] = &entries[i]
 	}
-	open, _ := parseHold(order.String(), hold)
 	for cursor, more := uint64(0), true; more; more = cursor != 0 {
 		var pairs []string
 		if pairs, cursor, err = r.client.HScan(ctx, k.buyers(sale.ID), cursor, "", buyersPage).Result(); err != nil {
-			return shop.Entry{}, fmt.Errorf("read the buyers of sale %s: %w", sale.ID, transient(err))
+			return nil, fmt.Errorf("read the buyers of sale %s: %w", sale.ID, transient(err))
 		}
 		for i := 0; i < len(pairs); i += 2 {
-			_, after, named := strings.Cut(pairs[i+1], order.String()+":")
-			if !named {
-				continue
+			if err := readRecords(wanted, pairs[i], pairs[i+1]); err != nil {
+				return nil, fmt.Errorf("sale %s: %w", sale.ID, err)
 			}
-			record, _, _ := strings.Cut(after, ";")
-			parts := strings.SplitN(record, ":", 3) // hash:ticket:key
-			user, err := shop.ParseID(pairs[i])
-			if err != nil || len(parts) != 3 {
-				return shop.Entry{}, fmt.Errorf("%w: invalid record of buyer %q in sale %s", shop.ErrPermanent, pairs[i], sale.ID)
-			}
-			return shop.Entry{
-				Order: order, Sale: sale.ID, Partition: sale.Partition, User: user, Hash: parts[0],
-				Ticket: number(parts[1]), Key: parts[2], Hold: max(open.Hold, 1), Qty: max(open.Qty, 1),
-			}, nil
 		}
 	}
-	return shop.Entry{}, fmt.Errorf("order %s in the records of sale %s: %w", order, sale.ID, shop.ErrNoRow)
+	return entries, nil
 }
 
-// SetAside moves an entry that cannot become a row to the dead letters. Its hold is kept. It reports whether this call
-// moved it.
-func (r Recovery) SetAside(ctx context.Context, claim int64, e *shop.Entry, reason string) (bool, error) {
-	keys := func(k *partitionKeys) []string {
-		return []string{k.meta, k.orders, k.waiting, k.dead, k.sale(e.Sale)}
+// readRecords completes the wanted entries that are in the record of a buyer: units|reservations|records|…, where each
+// reservation has the record order:hash:ticket:key; (reserve.lua).
+func readRecords(wanted map[string]*shop.Entry, user, record string) error {
+	fields := strings.SplitN(record, "|", 4)
+	if len(fields) < 3 {
+		return fmt.Errorf("%w: invalid record of buyer %q", shop.ErrPermanent, user)
 	}
-	reply, err := r.run(ctx, setAsideScript, e.Partition, keys, claim, e.StreamID, reason)
-	return err == nil && integer(reply[1]) == 1, err
+	for reservation := range strings.SplitSeq(fields[2], ";") {
+		order, rest, _ := strings.Cut(reservation, ":")
+		e := wanted[order]
+		if e == nil {
+			continue
+		}
+		parts := strings.SplitN(rest, ":", 3) // hash:ticket:key
+		buyer, err := shop.ParseID(user)
+		if err != nil || len(parts) != 3 {
+			return fmt.Errorf("%w: invalid record of buyer %q", shop.ErrPermanent, user)
+		}
+		e.User, e.Hash, e.Ticket, e.Key = buyer, parts[0], number(parts[1]), parts[2]
+	}
+	return nil
+}
+
+// SetAside removes an entry that cannot become a row from the stream. Its hold is kept.
+func (r Recovery) SetAside(ctx context.Context, claim int64, e *shop.Entry) error {
+	keys := func(k *partitionKeys) []string { return []string{k.meta, k.orders, k.waiting, k.sale(e.Sale)} }
+	_, err := r.run(ctx, setAsideScript, e.Partition, keys, claim, e.StreamID)
+	return err
 }
 
 // SetStuck sets the reason why a sale must not sell; "" allows the sale to sell.

@@ -38,9 +38,9 @@ func TestLaterRecoveryTakesOver(t *testing.T) {
 		}
 		wantSteps := func(claim int64, want error) {
 			t.Helper()
-			_, aside := f.recovery().SetAside(f.ctx, claim, &entry, "recovery")
 			for i, err := range []error{
-				f.recovery().Restore(f.ctx, claim, state(4)), f.recovery().SetStuck(f.ctx, claim, s.Ref(), "stuck"), aside,
+				f.recovery().Restore(f.ctx, claim, state(4)), f.recovery().SetStuck(f.ctx, claim, s.Ref(), "stuck"),
+				f.recovery().SetAside(f.ctx, claim, &entry),
 				f.recovery().Open(f.ctx, 1, shop.PartitionRecovery{Claim: claim, Lost: true, Database: database}, 0, 0),
 			} {
 				if !errors.Is(err, want) {
@@ -115,9 +115,8 @@ func TestClosedPartitionKeepsItsState(t *testing.T) {
 	})
 }
 
-// P2, I4: an entry that a recovery sets aside becomes one dead letter. It counts as settled once, whether it was
-// settled, pending or not delivered, and its hold stays. The lag stays correct (P7), though no later entry is
-// delivered.
+// P2, I4: an entry that a recovery sets aside leaves the stream. It counts as settled once, whether it was settled,
+// pending or not delivered, and its hold stays. The lag stays correct (P7), though no later entry is delivered.
 func TestEntrySetAsideIsSettledOnceAndKeepsItsHold(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(10)
@@ -127,25 +126,13 @@ func TestEntrySetAsideIsSettledOnceAndKeepsItsHold(t *testing.T) {
 		f.settle(entries[0])
 		f.close(testEpoch+1, false)
 		setAside := []int{0, 1, 3} // settled, pending, not delivered
-		for _, want := range []bool{true, false} {
+		for range 2 {
 			for _, i := range setAside {
-				now, err := f.recovery().SetAside(f.ctx, testEpoch+1, &entries[i], "recovery")
-				if err != nil || now != want {
-					t.Errorf("entry %d: %v, %v; want %v", i, now, err, want)
-				}
+				f.must(f.recovery().SetAside(f.ctx, testEpoch+1, &entries[i]))
 			}
 		}
-		letters, err := f.queue().DeadLetters(f.ctx)
-		f.must(err)
-		if len(letters) != len(setAside) {
-			t.Fatalf("%d dead letters, want %d", len(letters), len(setAside))
-		}
-		for n, l := range letters {
-			e := entries[setAside[n]]
-			if l.Order != e.Order || l.User != e.User || l.Sale != s.ID || l.Reason != "recovery" || l.At == 0 ||
-				l.Fields["key"] != e.Key || l.Fields["addr"] != e.Address {
-				t.Errorf("got the dead letter %+v, want the fields of the entry %+v", l, e)
-			}
+		if left := f.remainingEntries(); len(left) != 1 || left[0].Order != entries[2].Order {
+			t.Errorf("the stream has %+v, want the entry of order %s", left, entries[2].Order)
 		}
 		wantSettled := func(done, waiting int64) {
 			t.Helper()
@@ -166,7 +153,7 @@ func TestEntrySetAsideIsSettledOnceAndKeepsItsHold(t *testing.T) {
 				t.Errorf("user %s: got the waiting reservations %+v, %v, want none", e.User, left, err)
 			}
 		}
-		_, err = NewLagFixer(f.inventory).runOnce(f.ctx)
+		_, err := NewLagFixer(f.inventory).runOnce(f.ctx)
 		f.must(err)
 		if fixed, err := NewLagFixer(f.inventory).runOnce(f.ctx); err != nil || fixed != 0 {
 			t.Errorf("got %d more corrections of the lag, %v, want none", fixed, err)
@@ -184,9 +171,9 @@ func TestEntrySetAsideWithoutGroupIsSettled(t *testing.T) {
 		f.reserveMany(s, 1)
 		f.must(f.client.XGroupDestroy(f.ctx, f.inventory.parts[1].keys.orders, group).Err())
 		f.close(testEpoch+1, false)
-		now, err := f.recovery().SetAside(f.ctx, testEpoch+1, &f.remainingEntries()[0], "recovery")
-		if c := f.counters(s); err != nil || !now || c.Done != 1 {
-			t.Errorf("set aside %v, %v; %d done, want 1", now, err, c.Done)
+		f.must(f.recovery().SetAside(f.ctx, testEpoch+1, &f.remainingEntries()[0]))
+		if c := f.counters(s); c.Done != 1 {
+			t.Errorf("%d done, want 1", c.Done)
 		}
 	})
 }
@@ -286,9 +273,9 @@ func TestRecordedBeatNeverDecreases(t *testing.T) {
 	})
 }
 
-// P2: Record rebuilds the entry of an order from the record of its buyer, even after the units were returned. The
-// evidence of an order has its hold, its record and its deadline.
-func TestRecordRebuildsTheEntryOfAnOrder(t *testing.T) {
+// P2: Records rebuilds the entries of holds from the records of their buyers. The evidence of an order has its hold,
+// its record and its deadline.
+func TestRecordsRebuildTheEntriesOfHolds(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(10, func(s *shop.Sale) { s.Limit = 9 }), f.gate(f.inventory)
 		f.reserveMany(s, 3)
@@ -300,25 +287,23 @@ func TestRecordRebuildsTheEntryOfAnOrder(t *testing.T) {
 			Order: b.Order, Sale: s.ID, Partition: 1, User: 11, Hash: b.Hash, Ticket: 5, Key: b.Key, Hold: 1, Qty: 2,
 		}
 		orders := []shop.Order{{ID: b.Order, User: 11}, {ID: newID(), User: 11}}
-		wantRecord := func(want shop.Entry, evidence ...shop.Evidence) {
+		wantEvidence := func(evidence ...shop.Evidence) {
 			t.Helper()
-			got, err := f.recovery().Record(f.ctx, s.Ref(), b.Order)
-			if diff := cmp.Diff(want, got); err != nil || diff != "" {
-				t.Errorf("record: %v (-want +got):\n%s", err, diff)
-			}
 			found, loaded, err := f.recovery().Evidence(f.ctx, s.Ref(), orders)
 			if diff := cmp.Diff(evidence, found); err != nil || !loaded || diff != "" {
 				t.Errorf("evidence: loaded %v, %v (-want +got):\n%s", loaded, err, diff)
 			}
 		}
 		held := &shop.OpenHold{Order: b.Order, Hold: 1, Qty: 2}
-		wantRecord(want, shop.Evidence{Hold: held, InRecord: true, DueAt: 5000}, shop.Evidence{})
-		f.wantReturn([]shop.Return{{Sale: s.Ref(), Order: b.Order, Hold: 1, User: 11}}, true)
-		want.Qty = 1 // the record does not contain the quantity; without a hold, Record returns 1
-		wantRecord(want, shop.Evidence{InRecord: true, DueAt: 5000}, shop.Evidence{})
-		if _, err := f.recovery().Record(f.ctx, s.Ref(), newID()); !errors.Is(err, shop.ErrNoRow) {
-			t.Errorf("record of an unknown order: got %v, want ErrNoRow", err)
+		wantEvidence(shop.Evidence{Hold: held, InRecord: true, DueAt: 5000}, shop.Evidence{})
+		unknown := shop.OpenHold{Order: newID(), Hold: 3, Qty: 1}
+		got, err := f.recovery().Records(f.ctx, s.Ref(), []shop.OpenHold{unknown, *held})
+		wantEntries := []shop.Entry{{Order: unknown.Order, Sale: s.ID, Partition: 1, Hold: 3, Qty: 1}, want}
+		if diff := cmp.Diff(wantEntries, got); err != nil || diff != "" {
+			t.Errorf("records: %v (-want +got):\n%s", err, diff)
 		}
+		f.wantReturn([]shop.Return{{Sale: s.Ref(), Order: b.Order, Hold: 1, User: 11}}, true)
+		wantEvidence(shop.Evidence{InRecord: true, DueAt: 5000}, shop.Evidence{})
 		absent := shop.SaleRef{ID: newID(), Partition: 1}
 		if _, loaded, err := f.recovery().Evidence(f.ctx, absent, orders); loaded || err != nil {
 			t.Errorf("evidence of an absent sale: got loaded %v, %v, want false", loaded, err)

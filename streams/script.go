@@ -34,7 +34,7 @@ var (
 	closeScript       = load("redis_time", "history", "close")
 	restoreScript     = load("redis_time", "claimed", "restore")
 	setStuckScript    = load("claimed", "set_stuck")
-	setAsideScript    = load("redis_time", "claimed", "progress", "letter", "settled", "set_aside")
+	setAsideScript    = load("redis_time", "claimed", "progress", "settled", "set_aside")
 	openScript        = load("claimed", "history", "open")
 	noteScript        = load("rejection", "note")
 	stateScript       = load("history", "state")

@@ -7,6 +7,7 @@ import (
 
 	"stampede/app/journal"
 	"stampede/app/order"
+	"stampede/app/payment"
 	"stampede/app/shop"
 	"stampede/app/store"
 )
@@ -20,6 +21,7 @@ import (
 type ShippingService struct {
 	Store       *store.Store
 	RedisTime   func(ctx context.Context) (shop.Millis, error)
+	Gateway     payment.Gateway // nil: none
 	Effects     *order.Effects
 	FinishAfter time.Duration // time until a shipped order finishes automatically
 }
@@ -33,6 +35,9 @@ func (ss *ShippingService) Ship(
 		return shop.Order{}, err
 	}
 	shipping, err := ss.shipping(ctx, actor, replace)
+	if err == nil {
+		shipping.Confirmed, err = ss.confirmPayments(ctx, actor, shipping.At, []store.Parcel{p})
+	}
 	if err != nil {
 		return shop.Order{}, err
 	}

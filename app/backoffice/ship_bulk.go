@@ -91,6 +91,10 @@ func (ss *ShippingService) shipBatch(
 ) ([]ShipLine, error) {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d", actor.Key, part))
 	actor.Key = "ship-" + hex.EncodeToString(sum[:16])
+	var err error
+	if shipping.Confirmed, err = ss.confirmPayments(ctx, actor, shipping.At, parcels); err != nil {
+		return nil, err
+	}
 	results, err := store.RunOperationFor[[]ShipLine](ctx, ss.Store, actor,
 		func(tx *store.Store) (journal.Operation, error) {
 			shipped, err := tx.Shipments().Ship(ctx, shipping, parcels)

@@ -41,6 +41,9 @@ func shipRejection(s *store.ShippedOrder) *shop.Error {
 		return shop.Fail(shop.WrongState, "the order is already shipped with another parcel; to correct the parcel, set replace")
 	case store.ShipRefund:
 		return shop.Fail(shop.WrongState, "the buyer has requested a refund: decide on the refund first")
+	case store.ShipInDoubt:
+		return shop.Fail(shop.WrongState, "the database has lost writes since the order was paid, and the gateway does not "+
+			"report its payment as paid and not refunded: see the order in the gateway's console")
 	case store.ShipNoOrder:
 		return shop.Fail(shop.NotFound, "no such order")
 	default:

@@ -69,11 +69,11 @@ func (w *world) order(id, user shop.ID, state shop.OrderState) {
 		ContentHash: "0123456789abcdef", CreatedAt: 1, PayBy: 2,
 	}})))
 	if state == shop.Shipped {
-		w.exec("UPDATE orders SET state = ? WHERE id = ?", shop.Paid, id)
+		w.exec("UPDATE orders SET state = ?, paid_at = 1 WHERE id = ?", shop.Paid, id)
 		parcel := store.Parcel{Order: id, Carrier: "SF", Tracking: "SF-1"}
 		fakes.Must(w.t, fakes.ErrOf(w.Shipments().Ship(w.ctx, store.Shipping{}, []store.Parcel{parcel})))
 	}
-	w.exec("UPDATE orders SET state = ?, rev = 3, published_rev = 3, unpublished_since = NULL WHERE id = ?", state, id)
+	w.exec("UPDATE orders SET state = ?, paid_at = 1, rev = 3, published_rev = 3, unpublished_since = NULL WHERE id = ?", state, id)
 }
 
 func (w *world) user(id shop.ID, email, name string) {

@@ -31,6 +31,7 @@ const (
 	AlarmDeadLetters         = "dead_letters"
 	AlarmClosed              = "partition_closed"
 	AlarmSaleStuck           = "sale_stuck"
+	AlarmProblems            = "problems"
 	AlarmDatabaseRisk        = "database_at_risk"
 )
 
@@ -63,6 +64,7 @@ var alarmSections = map[string]string{
 	AlarmDeadLetters:         "dead-letters",
 	AlarmClosed:              "database-failover-and-restore",
 	AlarmSaleStuck:           "recovery-problems",
+	AlarmProblems:            "recovery-problems",
 	AlarmDatabaseRisk:        "a-database-at-risk",
 }
 
@@ -115,8 +117,16 @@ func recoveryAlarms(b *Board) (alarms []Alarm) {
 		if s := &b.Sales[i]; s.Stuck != "" {
 			alarms = append(alarms, newAlarm(AlarmSaleStuck, b.Now,
 				fmt.Sprintf("Sale %s is stuck after a recovery: %s.", s.ID, s.Stuck),
-				"List the remaining orders with `stampede recover`, and settle each one."))
+				"Compare the stores with `stampede audit`, correct the rows, and run `stampede recover`."))
 		}
+	}
+	var problems int64
+	for i := range b.Nodes {
+		problems = max(problems, b.Nodes[i].Problems)
+	}
+	if problems > 0 {
+		alarms = append(alarms, newAlarm(AlarmProblems, b.Now, fmt.Sprintf("%d orders have problems after a recovery.", problems),
+			"List the orders with `stampede recover`, and settle each one. Their buyers wait."))
 	}
 	for _, n := range b.Nodes {
 		if n.Risk != "" {

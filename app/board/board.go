@@ -110,6 +110,7 @@ type NodeFigures struct {
 	Heap       int64       `json:"heap"`                    // bytes
 	DatabaseMS int64       `json:"database_ms"`             // since the last response from the database
 	Risk       string      `json:"database_risk,omitempty"` // a possible or detected loss of commits
+	Problems   int64       `json:"problems,omitempty"`      // orders that an operator has to settle, of the whole shop
 	Report     *NodeReport `json:"said,omitempty"`
 }
 

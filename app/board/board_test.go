@@ -93,7 +93,7 @@ func TestGrowingLagRaisesAnAlarm(t *testing.T) {
 func TestAlarmsAreComplete(t *testing.T) {
 	t.Parallel()
 	b := Board{
-		Now: 1_000_000, Nodes: []NodeFigures{{Name: "a", DatabaseMS: 5001, Risk: "its database was replaced"}},
+		Now: 1_000_000, Nodes: []NodeFigures{{Name: "a", DatabaseMS: 5001, Risk: "its database was replaced", Problems: 2}},
 		Partitions: []PartitionFigures{
 			{OldestMS: 299_000}, {P: 1, OldestMS: 301_000}, {ClosedAt: 989_000}, {ClosedAt: 990_000},
 		},

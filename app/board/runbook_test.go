@@ -17,8 +17,7 @@ func TestAlarmsLinkToRunbookSections(t *testing.T) {
 	}
 	for _, alarm := range []string{
 		AlarmStandstill, AlarmGrowingLag, AlarmRedisUnreachable, AlarmWritesRejected, AlarmDatabaseUnreachable,
-		AlarmEntryStuck,
-		AlarmDeadLetters, AlarmClosed, AlarmSaleStuck, AlarmDatabaseRisk,
+		AlarmEntryStuck, AlarmDeadLetters, AlarmClosed, AlarmSaleStuck, AlarmProblems, AlarmDatabaseRisk,
 	} {
 		if alarmSections[alarm] == "" {
 			t.Errorf("the alarm %s has no link", alarm)

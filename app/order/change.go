@@ -16,7 +16,7 @@ type change struct {
 var errBecameRow = errors.New("the reservation became a row")
 
 // changeOrder applies a change to an order of the user and returns its row. If the order is a reservation, it inserts
-// the first row. NotFound: no such order of the user.
+// the first row. NotFound: no such order of the user. WrongState: an operator has to settle its problem first.
 func changeOrder(ctx context.Context, r *Reader, user, id shop.ID, c change) (shop.Order, error) {
 	// A reservation can get its row between two reads. Then the next round finds the row.
 	for range 3 {
@@ -62,7 +62,9 @@ func insertFirst(
 	case errors.Is(err, shop.ErrNoRow) && waitingErr != nil:
 		return shop.Order{}, waitingErr
 	case errors.Is(err, shop.ErrNoRow):
-		return shop.Order{}, shop.Fail(shop.NotFound, "no such order")
+		if _, err = r.checking(ctx, user, id); err == nil {
+			err = shop.FailChecking()
+		}
 	}
 	return shop.Order{}, err
 }

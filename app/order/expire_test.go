@@ -126,6 +126,8 @@ type rowStore struct {
 
 func (r *rowStore) Order(context.Context, shop.ID) (shop.Order, error) { return r.row, r.err }
 
+func (*rowStore) Checking(context.Context, shop.ID) ([]shop.Order, error) { return nil, nil }
+
 type reservedInventory struct {
 	*fakes.Redis
 	waiting shop.Reservation

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"stampede/app/catalog"
 	"stampede/app/shop"
@@ -42,8 +43,8 @@ func (r *Reader) ReservationsOf(ctx context.Context, user shop.ID) ([]shop.Reser
 	return waiting, nil
 }
 
-// Order reads one order of the user, or the reservation that has no row yet. NotFound: the order belongs to another
-// user or does not exist.
+// Order reads one order of the user, or the reservation that has no row yet, or none until an operator has settled its
+// problem. NotFound: the order belongs to another user or does not exist.
 func (r *Reader) Order(ctx context.Context, user, id shop.ID) (shop.Order, error) {
 	order, err := r.row(ctx, user, id)
 	if !errors.Is(err, shop.ErrNoRow) {
@@ -61,9 +62,24 @@ func (r *Reader) Order(ctx context.Context, user, id shop.ID) (shop.Order, error
 	// The reservation may have become a row and left the waiting list between the two reads.
 	order, err = r.row(ctx, user, id)
 	if errors.Is(err, shop.ErrNoRow) {
-		return shop.Order{}, shop.Fail(shop.NotFound, "no such order")
+		return r.checking(ctx, user, id)
 	}
 	return order, err
+}
+
+// checking reads an order of the user that has no row until an operator has settled its problem.
+func (r *Reader) checking(ctx context.Context, user, id shop.ID) (shop.Order, error) {
+	orders, err := r.Store.Checking(ctx, user)
+	if err != nil {
+		return shop.Order{}, shop.Unavailable("orders", err)
+	}
+	for i := range orders {
+		if orders[i].ID == id {
+			r.name(ctx, &orders[i])
+			return orders[i], nil
+		}
+	}
+	return shop.Order{}, shop.Fail(shop.NotFound, "no such order")
 }
 
 // Detail is an order with its past.
@@ -105,13 +121,19 @@ func (r *Reader) row(ctx context.Context, user, id shop.ID) (shop.Order, error) 
 func (r *Reader) reserved(ctx context.Context, w shop.Reservation) shop.Order {
 	o := w.Entry.OrderFields()
 	o.State = shop.Reserved
-	if sale, err := r.Catalogue.Sale(ctx, w.Sale); err == nil {
-		o.ProductName = sale.Product.Name
-	}
+	r.name(ctx, &o)
 	return o
 }
 
-// OrdersOf lists one page of the user's orders, newest first. A limit outside 1–100 becomes 20.
+// name sets the product name of an order without a row.
+func (r *Reader) name(ctx context.Context, o *shop.Order) {
+	if sale, err := r.Catalogue.Sale(ctx, o.Sale); err == nil {
+		o.ProductName = sale.Product.Name
+	}
+}
+
+// OrdersOf lists one page of the user's orders, newest first. The first page begins with orders that an operator has to
+// settle first. A limit outside 1–100 becomes 20.
 func (r *Reader) OrdersOf(ctx context.Context, q shop.OrdersQuery) ([]shop.Order, bool, error) {
 	if q.Limit < 1 || q.Limit > 100 {
 		q.Limit = 20
@@ -120,5 +142,13 @@ func (r *Reader) OrdersOf(ctx context.Context, q shop.OrdersQuery) ([]shop.Order
 	for i := range orders {
 		orders[i].PayUntil = orders[i].PaymentEnds()
 	}
-	return orders, more, shop.Unavailable("orders", err)
+	if err != nil || q.Before != 0 {
+		return orders, more, shop.Unavailable("orders", err)
+	}
+	checking, err := r.Store.Checking(ctx, q.User)
+	checking = slices.DeleteFunc(checking, func(o shop.Order) bool { return q.Sale != 0 && o.Sale != q.Sale })
+	for i := range checking {
+		r.name(ctx, &checking[i])
+	}
+	return append(checking, orders...), more, shop.Unavailable("orders", err)
 }

@@ -32,6 +32,7 @@ type Store interface {
 	Cancel(ctx context.Context, order, user shop.ID, now shop.Millis) (shop.Order, error)
 	SetAddress(ctx context.Context, order, user shop.ID, address shop.Address, now shop.Millis) (shop.Order, error)
 	Order(ctx context.Context, id shop.ID) (shop.Order, error)
+	Checking(ctx context.Context, user shop.ID) ([]shop.Order, error)
 	Trail(ctx context.Context, order, user shop.ID) (shop.Trail, error)
 	OrdersOf(ctx context.Context, q shop.OrdersQuery) (orders []shop.Order, more bool, err error)
 	MarkPublished(ctx context.Context, marked []*shop.Order) error

@@ -22,6 +22,9 @@ const (
 	// cancelled call is unknown; the refund is retried.
 	refundTimeout = 30 * time.Second
 	backlogEvery  = 10 * time.Second
+	// refundHold is the minimum age of a refund if a failover could lose its row: it is longer than the usual lag of a
+	// replica, so that rarely a refund was sent of which the promoted database has no row.
+	refundHold = 30 * time.Second
 )
 
 // Refunder executes refunds: refunding, COMMIT → gateway → refunded, COMMIT → units withdrawn → event. The gateway
@@ -33,6 +36,8 @@ type Refunder struct {
 	Orders  Orders
 	Stock   Stock
 	Effects *order.Effects
+	// Durable reports that no failover loses a commit.
+	Durable func() bool
 
 	backlog   atomic.Pointer[RefundBacklog]
 	countedAt time.Time
@@ -50,7 +55,11 @@ func (r *Refunder) RunOnce(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("read Redis time: %w", err)
 		}
-		due, err := r.Refunds.ClaimRefunds(ctx, now, refundBatch)
+		decidedBy := now
+		if !r.Durable() {
+			decidedBy = now.Add(-refundHold)
+		}
+		due, err := r.Refunds.ClaimRefunds(ctx, now, decidedBy, refundBatch)
 		if err != nil {
 			return err
 		}

@@ -17,8 +17,8 @@ type refundStore struct {
 	refund Refund
 }
 
-func (r *refundStore) ClaimRefunds(_ context.Context, now shop.Millis, _ int) ([]Refund, error) {
-	if r.refund.State != RefundOpen || r.refund.NextAt > now {
+func (r *refundStore) ClaimRefunds(_ context.Context, now, decidedBy shop.Millis, _ int) ([]Refund, error) {
+	if r.refund.State != RefundOpen || r.refund.NextAt > now || r.refund.DecidedAt > decidedBy {
 		return nil, nil
 	}
 	r.refund.Attempts++
@@ -88,7 +88,7 @@ func newTestRefunder() (*Refunder, *refundStore, *fakeGateway, *fakes.Redis) {
 	inventory := &fakes.Redis{Trace: tr, At: 1_000_000}
 	return &Refunder{
 		Gateway: gateway, Refunds: refunds, Orders: refunds, Stock: inventory,
-		Effects: effectsOf(inventory, refunds, &fakes.Notifier{Trace: tr}),
+		Effects: effectsOf(inventory, refunds, &fakes.Notifier{Trace: tr}), Durable: func() bool { return true },
 	}, refunds, gateway, inventory
 }
 
@@ -104,6 +104,22 @@ func TestLateRefundWithdrawsNoUnits(t *testing.T) {
 	refunds.Row.CancelledAt = 900_000
 	fakes.Must(t, r.RunOnce(context.Background()))
 	fakes.WantSteps(t, refunds.Trace, "refund", "commit", "return 1", "publish 1")
+}
+
+// P8, C9: if a failover could lose the row of a refund, the refund is sent when its row is 30 s old.
+func TestRefundWaitsWhileItsRowCanBeLost(t *testing.T) {
+	t.Parallel()
+	r, refunds, _, redis := newTestRefunder()
+	r.Durable = func() bool { return false }
+	refunds.refund.DecidedAt = redis.At
+	redis.At = redis.At.Add(refundHold - time.Millisecond)
+	fakes.Must(t, r.RunOnce(context.Background()))
+	fakes.WantSteps(t, refunds.Trace)
+	redis.At = redis.At.Add(time.Millisecond)
+	fakes.Must(t, r.RunOnce(context.Background()))
+	if refunds.Row.State != shop.Refunded {
+		t.Errorf("the order is %s after the pause, want refunded", refunds.Row.State)
+	}
 }
 
 func TestStuckRefundsAreCounted(t *testing.T) {

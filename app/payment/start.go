@@ -133,10 +133,25 @@ func (p *PaymentService) noRow(ctx context.Context, user, order shop.ID) error {
 	// The reservation may have become a row and left the waiting list between the two reads.
 	row, err := p.Orders.Order(ctx, order)
 	switch {
-	case errors.Is(err, shop.ErrNoRow), err == nil && row.User != user:
-		return shop.Fail(shop.NotFound, "no such order")
+	case errors.Is(err, shop.ErrNoRow):
+		return p.checking(ctx, user, order)
 	case err != nil:
 		return shop.UnknownOutcome("read order "+order.String(), err)
+	case row.User != user:
+		return shop.Fail(shop.NotFound, "no such order")
 	}
 	return shop.FailBusy("the order has just been written; try again", shop.BusyRetry)
+}
+
+// checking returns why an order without a row and without a reservation cannot be paid: an operator has to settle its
+// problem, or it does not exist.
+func (p *PaymentService) checking(ctx context.Context, user, order shop.ID) error {
+	orders, err := p.Orders.Checking(ctx, user)
+	switch {
+	case err != nil:
+		return shop.UnknownOutcome("read order "+order.String(), err)
+	case slices.ContainsFunc(orders, func(o shop.Order) bool { return o.ID == order }):
+		return shop.FailChecking()
+	}
+	return shop.Fail(shop.NotFound, "no such order")
 }

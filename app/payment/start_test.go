@@ -85,6 +85,8 @@ func (t *tradeStore) Order(context.Context, shop.ID) (shop.Order, error) {
 	return shop.Order{}, shop.ErrNoRow
 }
 
+func (*tradeStore) Checking(context.Context, shop.ID) ([]shop.Order, error) { return nil, nil }
+
 func (t *tradeStore) OrdersByID(context.Context, []shop.ID) ([]shop.Order, error) { return nil, nil }
 
 func (t *tradeStore) Receive(context.Context, Trade, shop.Millis) (shop.Order, Outcome, error) {
@@ -136,6 +138,8 @@ func (s *lateRowStore) OpenTrade(context.Context, shop.ID, shop.ID, shop.Millis,
 }
 
 func (s *lateRowStore) Order(context.Context, shop.ID) (shop.Order, error) { return s.row, s.err }
+
+func (*lateRowStore) Checking(context.Context, shop.ID) ([]shop.Order, error) { return nil, nil }
 
 // P2: if OpenTrade finds no row, Pay reads the order again. It returns busy if the row exists by now, and not_found for
 // an unknown order or the order of another user.

@@ -54,7 +54,7 @@ type Refunds interface {
 		ctx context.Context, order shop.ID, from []shop.OrderState, reason string, now shop.Millis,
 	) (shop.Order, error)
 	RequestRefund(ctx context.Context, request BuyerRefundRequest) (shop.Order, error)
-	ClaimRefunds(ctx context.Context, now shop.Millis, limit int) ([]Refund, error)
+	ClaimRefunds(ctx context.Context, now, decidedBy shop.Millis, limit int) ([]Refund, error)
 	RecordRefundAttempt(ctx context.Context, order shop.ID, note string, stuck bool) error
 	FinishRefund(ctx context.Context, order shop.ID, now shop.Millis) (shop.Order, error)
 	RefundBacklog(ctx context.Context) (RefundBacklog, error)
@@ -64,5 +64,6 @@ type Refunds interface {
 type Orders interface {
 	Order(ctx context.Context, id shop.ID) (shop.Order, error)
 	OrdersByID(ctx context.Context, ids []shop.ID) ([]shop.Order, error)
+	Checking(ctx context.Context, user shop.ID) ([]shop.Order, error)
 	ClaimHold(ctx context.Context, order shop.ID, in shop.OrderState) (shop.Order, error)
 }

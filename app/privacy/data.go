@@ -114,7 +114,11 @@ func (p *PersonalData) export(ctx context.Context, identity *shop.Identity) (out
 			out.Orders = append(out.Orders, ExportedOrder{o, refund})
 		}
 	}
-	return out, nil
+	checking, err := p.Store.Orders().Checking(ctx, identity.User)
+	for i := range checking {
+		out.Orders = append(out.Orders, ExportedOrder{checking[i], nil})
+	}
+	return out, err
 }
 
 func (p *PersonalData) exportUser(ctx context.Context, identity *shop.Identity) (ExportedUser, error) {

@@ -10,13 +10,13 @@ import (
 // compareTries is how often a sale is compared when its orders end meanwhile.
 const compareTries = 3
 
-// compare lets a sale continue if each hold has its row and Redis has at most as many free units as the database.
-// Otherwise the sale is stuck until an operator has settled its orders. Units that Redis neither holds nor counts as
-// sold were withdrawn by lost commits (refunds, operations): they are written off.
+// compare lets a sale continue unless Redis could sell more units than the database has. Each hold without a fitting
+// row becomes a problem. Units that Redis neither holds nor counts as sold were withdrawn by lost commits (refunds,
+// operations): they are written off.
 //
-// After endOrders and writeMissingRows, every row that holds units has its hold, so equal sums need no scan of the
-// holds. Orders that end meanwhile only increase the free units of the database. So after compareTries, the free units
-// before the scan limit how many are written off, and the free units after it decide whether the sale is stuck.
+// After endOrders and writeMissingRows, every row that holds units has its hold. Orders that end meanwhile only
+// increase the free units of the database. So after compareTries, the free units before the scan limit how many are
+// written off, and the free units after it decide whether the sale is stuck.
 func (rr *recoveryRun) compare(ctx context.Context, sale *shop.Sale) error {
 	for try := 1; ; try++ {
 		before, err := rr.Store.Sales().FreeUnits(ctx, []shop.ID{sale.ID})
@@ -30,11 +30,8 @@ func (rr *recoveryRun) compare(ctx context.Context, sale *shop.Sale) error {
 		if !t.mark.Loaded { // the sale has left Redis
 			return nil
 		}
-		sameUnits := t.mark.Initial+t.mark.Added == sale.Initial+sale.Added
-		if rr.stuck[sale.ID] == "" && sameUnits && before[sale.ID] == t.mark.Stock+t.mark.Burnt {
-			return rr.Redis.Recovery().SetStuck(ctx, rr.claim, sale.Ref(), "")
-		}
-		if err := t.run(ctx); err != nil {
+		err = rr.eachHoldBatch(ctx, sale.Ref(), func(holds []shop.OpenHold) error { return t.add(ctx, holds) })
+		if err != nil {
 			return err
 		}
 		after, err := rr.Store.Sales().FreeUnits(ctx, []shop.ID{sale.ID})
@@ -52,60 +49,57 @@ type holdComparison struct {
 	*recoveryRun
 	sale       *shop.Sale
 	mark       shop.HoldsMark
-	unreturned int64 // units in holds of ended orders: they are returned after the recovery
-	problems   []Problem
-	harmless   []Problem // problems that do not stop the sale
+	unreturned int64           // units in holds of ended orders: they are returned after the recovery
+	withoutRow []shop.OpenHold // their orders have no row
+	differing  []shop.Problem  // holds whose rows differ
+	revived    []shop.Problem  // holds of ended orders that hold units again
 }
 
-func (c *holdComparison) run(ctx context.Context) error {
-	return c.eachHoldBatch(ctx, c.sale.Ref(), func(holds []shop.OpenHold) error {
-		ids := make([]shop.ID, len(holds))
-		for i, h := range holds {
-			ids[i] = h.Order
-		}
-		rows, err := c.Store.Orders().OrdersByID(ctx, ids)
-		if err != nil {
-			return fmt.Errorf("read rows: %w", err)
-		}
-		found := make(map[shop.ID]*shop.Order, len(rows))
-		for i := range rows {
-			found[rows[i].ID] = &rows[i]
-		}
-		for _, h := range holds {
-			c.addHold(h, found[h.Order])
-		}
-		return nil
-	})
+func (c *holdComparison) add(ctx context.Context, holds []shop.OpenHold) error {
+	ids := make([]shop.ID, len(holds))
+	for i, h := range holds {
+		ids[i] = h.Order
+	}
+	rows, err := c.Store.Orders().OrdersByID(ctx, ids)
+	if err != nil {
+		return fmt.Errorf("read rows: %w", err)
+	}
+	found := shop.ByID(rows)
+	for _, h := range holds {
+		c.addHold(h, found[h.Order])
+	}
+	return nil
 }
 
 func (c *holdComparison) addHold(h shop.OpenHold, row *shop.Order) {
 	switch {
 	case row == nil:
-		c.problems = append(c.problems, Problem{c.sale.ID, h.Order, fmt.Sprintf(
-			"it holds %d units and has no row, and the stream has no entry that could become one", h.Qty)})
+		c.withoutRow = append(c.withoutRow, h)
 	case row.Qty != h.Qty || row.Sale != c.sale.ID:
-		c.problems = append(c.problems, Problem{c.sale.ID, h.Order, fmt.Sprintf(
-			"it holds %d units, but its row belongs to sale %s and has %d units", h.Qty, row.Sale, row.Qty)})
+		c.differing = append(c.differing, problemOf(row, "it holds %d units of sale %s, but its row belongs to sale %s and has "+
+			"%d units", h.Qty, c.sale.ID, row.Sale, row.Qty))
 	case row.LostRevival(h):
 		c.unreturned += int64(h.Qty)
-		c.harmless = append(c.harmless, Problem{c.sale.ID, h.Order, fmt.Sprintf(
-			"it is %s and holds %d units again: the database has lost a late payment or a replay", row.State, h.Qty)})
+		c.revived = append(c.revived, problemOf(row, "it is %s and holds %d units again: the database has lost a late payment "+
+			"or a replay", row.State, h.Qty))
 	case !row.HoldsUnits():
 		c.unreturned += int64(h.Qty)
 	}
 }
 
 func (c *holdComparison) conclude(ctx context.Context, freeBefore, freeAfter int64) error {
-	c.report.Problems = append(c.report.Problems, c.harmless...)
 	if err := c.queryGatewayAgain(ctx); err != nil {
 		return err
 	}
-	for _, problem := range c.problems {
-		c.markStuck(problem.Sale, problem.Order, "%s", problem.Text)
+	if err := c.addHoldsWithoutRow(ctx, c.sale, c.withoutRow); err != nil {
+		return err
+	}
+	if err := c.addProblems(ctx, append(c.differing, c.revived...)...); err != nil {
+		return err
 	}
 	// notHeld has the units that no order holds according to Redis, now or after the returns.
 	notHeld := c.mark.Stock + c.mark.Burnt + c.unreturned
-	if freeBefore > notHeld && c.stuck[c.sale.ID] == "" {
+	if freeBefore > notHeld && len(c.withoutRow)+len(c.differing) == 0 {
 		pendingUnits, err := c.pendingUnits(ctx)
 		if err != nil {
 			return err
@@ -119,21 +113,22 @@ func (c *holdComparison) conclude(ctx context.Context, freeBefore, freeAfter int
 			}
 		}
 	}
+	var stuck string
 	if freeAfter < notHeld {
-		c.markStuck(c.sale.ID, 0, "Redis has %d free units, %d of which are taken in the database", c.mark.Stock,
-			notHeld-freeAfter)
+		stuck = fmt.Sprintf("Redis has %d free units, %d of which are taken in the database", c.mark.Stock, notHeld-freeAfter)
+		c.reportStuck(c.sale.ID, stuck)
 	}
-	return c.Redis.Recovery().SetStuck(ctx, c.claim, c.sale.Ref(), c.stuck[c.sale.ID])
+	return c.Redis.Recovery().SetStuck(ctx, c.claim, c.sale.Ref(), stuck)
 }
 
 // queryGatewayAgain schedules an early gateway query for orders that hold units again, because a late payment may have
 // revived these orders.
 func (c *holdComparison) queryGatewayAgain(ctx context.Context) error {
-	if len(c.harmless) == 0 {
+	if len(c.revived) == 0 {
 		return nil
 	}
-	checks := make(map[shop.ID]shop.Millis, len(c.harmless))
-	for _, problem := range c.harmless {
+	checks := make(map[shop.ID]shop.Millis, len(c.revived))
+	for _, problem := range c.revived {
 		checks[problem.Order] = c.closedAt
 	}
 	return c.Store.Payments().CheckTrades(ctx, c.closedAt, checks)

@@ -56,8 +56,7 @@ type Counts struct {
 	Passes   atomic.Int64 // partitions that were recovered
 	Written  atomic.Int64 // orders that the database had lost, written again
 	Ended    atomic.Int64 // orders that were ended again: their rows were pending again
-	SetAside atomic.Int64 // entries that became dead letters
-	Problems atomic.Int64 // for an operator to settle
+	Problems atomic.Int64 // open problems for an operator to settle, in all partitions, at the last beat
 }
 
 // Counts returns the totals for metrics.
@@ -91,6 +90,12 @@ func (d *Driver) Risk() string {
 		return "semi-synchronous replication is not active, so a failover may lose orders"
 	}
 	return ""
+}
+
+// Durable reports that no failover of the database loses a commit, according to the last look at its server.
+func (d *Driver) Durable() bool {
+	h := d.Database()
+	return d.Certain() && (h.Lossless || h.Single)
 }
 
 // Certain reports whether this node trusts the history of its database. Data that a recovery would need is trimmed only

@@ -29,6 +29,7 @@ func (rr *recoveryRun) endPage(ctx context.Context, sale *shop.Sale, page []shop
 		return err
 	}
 	var ended []shop.ID
+	var problems []shop.Problem
 	for i := range holding {
 		o, e := &holding[i], &evidence[i]
 		switch {
@@ -37,16 +38,23 @@ func (rr *recoveryRun) endPage(ctx context.Context, sale *shop.Sale, page []shop
 				return err
 			}
 		case !e.InRecord && rr.found.redisLost != "": // a later order
+		case o.State.Sold() && o.Reason == payment.ReasonRefundDeclined: // an operator has decided
 		case o.State.Sold():
 			if err := rr.requestRefund(ctx, o); err != nil {
 				return err
 			}
+			problems = append(problems, problemOf(o, "it is %s, and its units were withdrawn, as after a refund: decide on its "+
+				"refund", o.State))
 		case e.InRecord && o.Hold == 1:
 			ended = append(ended, o.ID)
 		case rr.found.redisLost != "": // a later revival
 		default:
-			rr.markStuck(o.Sale, o.ID, "it is pending, and its hold %d is not in Redis: nothing proves that it ended", o.Hold)
+			problems = append(problems, problemOf(o, "it is pending, and its hold %d is not in Redis: nothing proves that it "+
+				"ended", o.Hold))
 		}
+	}
+	if err := rr.addProblems(ctx, problems...); err != nil {
+		return err
 	}
 	if len(ended) == 0 {
 		return nil
@@ -69,15 +77,16 @@ func (rr *recoveryRun) endPage(ctx context.Context, sale *shop.Sale, page []shop
 // requestRefund requests the refund of a sold order without a hold; an operator decides on it. After approval, the
 // gateway recognizes an earlier refund by its number (I6).
 func (rr *recoveryRun) requestRefund(ctx context.Context, o *shop.Order) error {
-	if o.Reason == payment.ReasonRefundDeclined { // an operator has decided
-		return nil
-	}
 	_, err := rr.Store.Refunds().RequestRefund(ctx, payment.BuyerRefundRequest{
 		Order: o.ID, User: o.User, Text: "recovery: its units were withdrawn, as after a refund", At: rr.closedAt,
 	})
 	if err != nil {
 		return fmt.Errorf("request the refund of order %s: %w", o.ID, err)
 	}
-	rr.addProblem(o.Sale, o.ID, "it is %s, and its units were withdrawn, as after a refund: decide on its refund", o.State)
 	return nil
+}
+
+// problemOf returns the problem of an order that has a row.
+func problemOf(o *shop.Order, format string, args ...any) shop.Problem {
+	return shop.Problem{Sale: o.Sale, Order: o.ID, User: o.User, Text: fmt.Sprintf(format, args...)}
 }

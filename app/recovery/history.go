@@ -172,6 +172,11 @@ func (d *Driver) recordBeat(ctx context.Context) error {
 	if h, err = d.Store.History().RaiseBeat(ctx, h, now); err != nil {
 		return err
 	}
+	problems, err := d.Store.Problems().Count(ctx)
+	if err != nil {
+		return err
+	}
+	d.counts.Problems.Store(problems)
 	return d.eachPartition(d.All(), func(p int) error {
 		epoch, changes, err := d.Redis.Recovery().RecordDatabase(ctx, p, h)
 		if err != nil {

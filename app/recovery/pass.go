@@ -15,67 +15,63 @@ type recoveryRun struct {
 	partition int
 	claim     int64 // the epoch that the recovery will start
 	found     finding
-	closedAt  shop.Millis        // Redis time
-	sales     []shop.Sale        // the loaded sales
-	stuck     map[shop.ID]string // why a sale is stuck, by sale
-	doubted   bool               // a doubt has begun, because lost writes are restored
+	closedAt  shop.Millis // Redis time
+	sales     []shop.Sale // the loaded sales
+	doubted   bool        // a doubt has begun, because lost writes are restored
 	report    Report
 }
 
 // Report counts the changes of a recovery and lists the problems for an operator.
 type Report struct {
-	Written  int       `json:"written"`   // orders whose lost rows were written again
-	Ended    int       `json:"ended"`     // orders that were ended again: their rows were pending again
-	SetAside int       `json:"set_aside"` // entries that became dead letters
-	Imported int       `json:"imported"`  // sales whose terms, units or loaded mark were restored from Redis
-	Problems []Problem `json:"problems"`  // for an operator to settle
-}
-
-// Problem is a difference that an operator must settle.
-type Problem struct {
-	Sale  shop.ID `json:"sale"`
-	Order shop.ID `json:"order,omitzero"` // 0: the whole sale
-	Text  string  `json:"message"`
+	Written  int            `json:"written"`  // orders whose lost rows were written again
+	Ended    int            `json:"ended"`    // orders that were ended again: their rows were pending again
+	Imported int            `json:"imported"` // sales whose terms, units or loaded mark were restored from Redis
+	Problems []shop.Problem `json:"problems"` // for an operator to settle: the open ones of the partition
 }
 
 func (r *Report) add(other Report) {
 	r.Written += other.Written
 	r.Ended += other.Ended
-	r.SetAside += other.SetAside
 	r.Imported += other.Imported
 	r.Problems = append(r.Problems, other.Problems...)
 }
 
-func (rr *recoveryRun) addProblem(sale, order shop.ID, format string, args ...any) {
-	rr.report.Problems = append(rr.report.Problems, Problem{sale, order, fmt.Sprintf(format, args...)})
+// addProblems stores problems for an operator. A recovery only adds them: the units of an order without a decision stay
+// where they are, and its sale continues.
+func (rr *recoveryRun) addProblems(ctx context.Context, problems ...shop.Problem) error {
+	if len(problems) == 0 {
+		return nil
+	}
+	if err := rr.beginDoubt(ctx); err != nil {
+		return err
+	}
+	for i := range problems {
+		problems[i].Partition = rr.partition
+	}
+	return rr.Store.Problems().Add(ctx, problems, rr.closedAt)
 }
 
-// markStuck records a problem that keeps the sale stuck until an operator has settled the problem.
-func (rr *recoveryRun) markStuck(sale, order shop.ID, format string, args ...any) {
-	rr.addProblem(sale, order, format, args...)
-	if rr.stuck[sale] == "" {
-		rr.stuck[sale] = "order " + order.String() + ": " + fmt.Sprintf(format, args...)
-	}
+// reportStuck reports that a sale cannot continue, because Redis could sell more units than the database has.
+func (rr *recoveryRun) reportStuck(sale shop.ID, reason string) {
+	rr.report.Problems = append(rr.report.Problems, shop.Problem{Sale: sale, Text: reason})
 }
 
 // recoverPartition recovers a partition. The caller holds the lock of the partition.
 func (d *Driver) recoverPartition(
 	ctx context.Context, partition int, h shop.DatabaseHistory, found finding,
 ) (epoch int64, r Report, err error) {
-	p := &recoveryRun{Driver: d, partition: partition, found: found, stuck: make(map[shop.ID]string)}
+	p := &recoveryRun{Driver: d, partition: partition, found: found}
 	if err := p.runSteps(ctx, h); err != nil {
 		return 0, p.report, err
 	}
 	d.counts.Passes.Add(1)
 	d.counts.Written.Add(int64(p.report.Written))
 	d.counts.Ended.Add(int64(p.report.Ended))
-	d.counts.SetAside.Add(int64(p.report.SetAside))
-	d.counts.Problems.Add(int64(len(p.report.Problems)))
 	if found.unopened() {
 		slog.InfoContext(ctx, "partition opened for the first time", "partition", partition, "epoch", p.claim)
 	} else {
 		slog.WarnContext(ctx, "partition recovered", "partition", partition, "why", found.reason(), "epoch", p.claim,
-			"sales", len(p.sales), "written", p.report.Written, "ended", p.report.Ended, "set_aside", p.report.SetAside,
+			"sales", len(p.sales), "written", p.report.Written, "ended", p.report.Ended,
 			"imported", p.report.Imported, "problems", len(p.report.Problems))
 	}
 	for _, problem := range p.report.Problems {
@@ -118,6 +114,11 @@ func (rr *recoveryRun) runSteps(ctx context.Context, h shop.DatabaseHistory) (er
 	if err != nil {
 		return err
 	}
+	open, err := rr.Store.Problems().Open(ctx, rr.partition)
+	if err != nil {
+		return err
+	}
+	rr.report.Problems = append(rr.report.Problems, open...)
 	_, seq, err := rr.Store.Partitions().PartitionEpoch(ctx, rr.partition)
 	if err != nil {
 		return fmt.Errorf("read seq: %w", err)

@@ -2,7 +2,6 @@ package recovery
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -47,7 +46,7 @@ func (rr *recoveryRun) restore(ctx context.Context, sale *shop.Sale, publishedUn
 	if state.Stock < 0 { // the cause is a hold without a row; for rows, the guard makes this impossible
 		state.BlockedReason = fmt.Sprintf("%d more units are taken than exist", -state.Stock)
 		state.Stock = 0
-		rr.addProblem(sale.ID, 0, "%s", state.BlockedReason)
+		rr.reportStuck(sale.ID, state.BlockedReason)
 		slog.ErrorContext(ctx, "a sale is stuck", "sale", sale.ID, "why", state.BlockedReason)
 	}
 	if err := rr.Redis.Recovery().Restore(ctx, rr.claim, state); err != nil {
@@ -88,31 +87,48 @@ func (rr *recoveryRun) importWithdrawals(ctx context.Context, sale *shop.Sale) e
 	return nil
 }
 
-// keepHolds keeps the holds of orders without a row, from the records of their buyers. The sale is stuck until an
-// operator has settled these orders.
+// keepHolds keeps the units of orders without a row until an operator has settled these orders.
 func (rr *recoveryRun) keepHolds(ctx context.Context, s *shop.SaleState) error {
 	hasRow := make(map[shop.ID]bool, len(s.Orders))
 	for i := range s.Orders {
 		hasRow[s.Orders[i].ID] = true
 	}
-	return rr.eachHoldBatch(ctx, s.Sale.Ref(), func(holds []shop.OpenHold) error {
-		for _, h := range holds {
-			if hasRow[h.Order] {
-				continue
-			}
-			e, err := rr.Redis.Recovery().Record(ctx, s.Sale.Ref(), h.Order)
-			if errors.Is(err, shop.ErrNoRow) {
-				continue // nothing is left of the order: MySQL alone counts its units
-			}
-			if err != nil {
-				return err
-			}
-			addOrders(s, []shop.Order{e.Row()})
-			rr.markStuck(s.Sale.ID, h.Order, "it holds %d units and has no row", h.Qty)
-			s.BlockedReason = rr.stuck[s.Sale.ID]
-		}
-		return nil
+	err := rr.eachHoldBatch(ctx, s.Sale.Ref(), func(holds []shop.OpenHold) error {
+		holds = slices.DeleteFunc(holds, func(h shop.OpenHold) bool { return hasRow[h.Order] })
+		return rr.addHoldsWithoutRow(ctx, s.Sale, holds)
 	})
+	if err != nil {
+		return err
+	}
+	open, err := rr.Store.Problems().Open(ctx, rr.partition)
+	for i := range open {
+		if p := &open[i]; p.Sale == s.Sale.ID && p.Entry != nil && !hasRow[p.Order] {
+			addOrders(s, []shop.Order{p.Entry.Row()})
+		}
+	}
+	return err
+}
+
+// addHoldsWithoutRow adds the problems of holds whose orders have no row and no entry. Buyer, key and ticket come from
+// the records of the buyers, and the price from the sale.
+func (rr *recoveryRun) addHoldsWithoutRow(ctx context.Context, sale *shop.Sale, holds []shop.OpenHold) error {
+	if len(holds) == 0 {
+		return nil
+	}
+	entries, err := rr.Redis.Recovery().Records(ctx, sale.Ref(), holds)
+	if err != nil {
+		return err
+	}
+	problems := make([]shop.Problem, len(entries))
+	for i := range entries {
+		e := &entries[i]
+		e.PriceFen, e.SaleVersion, e.ReservedAt = sale.PriceFen, sale.Version, rr.closedAt
+		problems[i] = shop.Problem{
+			Sale: sale.ID, Order: e.Order, User: e.User, Entry: e,
+			Text: fmt.Sprintf("it holds %d units and has no row, and the stream has no entry that could become one", e.Qty),
+		}
+	}
+	return rr.addProblems(ctx, problems...)
 }
 
 // addOrders adds the orders to the state, and adds their units to the counters according to their rows.

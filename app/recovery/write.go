@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 
 	"stampede/app/shop"
 )
@@ -12,7 +11,7 @@ import (
 // writeMissingRows writes the missing rows of stream entries, the oldest first. A row is pending, with the hold and the
 // deadline from Redis. If its hold is gone, the row is cancelled: the end of the order returned the hold, or a refund
 // withdrew the hold and compare writes off its units. No row is refused: an entry whose row cannot be written becomes a
-// dead letter and keeps its hold. The Reconciler publishes the rows afterwards, like every unpublished state.
+// problem and keeps its hold. The Reconciler publishes the rows afterwards, like every unpublished state.
 func (rr *recoveryRun) writeMissingRows(ctx context.Context) error {
 	return rr.Redis.Recovery().EachEntry(ctx, rr.partition, func(entries []shop.Entry) error {
 		missing, err := rr.withoutRow(ctx, entries)
@@ -114,21 +113,19 @@ func (rr *recoveryRun) insert(ctx context.Context, entries []shop.Entry, rows []
 	return rr.insert(ctx, entries[half:], rows[half:])
 }
 
+// setAside stores the entry as a problem, then removes it from the stream. A consumer would refuse the order.
 func (rr *recoveryRun) setAside(ctx context.Context, e *shop.Entry, cause error) error {
-	written, err := rr.Redis.Recovery().SetAside(ctx, rr.claim, e, reasonSetAside)
+	err := rr.addProblems(ctx, shop.Problem{
+		Sale: e.Sale, Order: e.Order, User: e.User, Entry: e, Text: "its entry cannot become a row: " + cause.Error(),
+	})
+	if err == nil {
+		err = rr.Redis.Recovery().SetAside(ctx, rr.claim, e)
+	}
 	if err != nil {
 		return fmt.Errorf("set the entry of order %s aside: %w", e.Order, err)
 	}
-	if written {
-		rr.report.SetAside++
-		slog.ErrorContext(ctx, "an entry cannot become a row and is a dead letter", "order", e.Order, "sale", e.Sale,
-			"err", cause)
-	}
 	return nil
 }
-
-// reasonSetAside is the reason of dead letters for entries that a recovery could not write.
-const reasonSetAside = "recovery"
 
 func (rr *recoveryRun) productOf(sale shop.ID) string {
 	for i := range rr.sales {

@@ -43,6 +43,7 @@ func (p *parts) composeOutbox(c *Config, registry *prometheus.Registry) {
 			Gateway: p.gateway, Refunds: p.stores.db.Refunds(), Orders: p.stores.db.Orders(),
 			Stock:   p.inventory.Stock(),
 			Effects: p.effects,
+			Durable: p.recovery.Durable,
 		}
 		exportRefunds(registry, b.refunder)
 	}
@@ -104,7 +105,7 @@ func exportRefunds(registry *prometheus.Registry, r *payment.Refunder) {
 func (p *parts) composeAfterSale(c *Config) {
 	db := p.stores.db
 	p.services.shipping = &backoffice.ShippingService{
-		Store: db, RedisTime: p.inventory.Now, Effects: p.effects, FinishAfter: c.FinishAfter,
+		Store: db, RedisTime: p.inventory.Now, Gateway: p.gateway, Effects: p.effects, FinishAfter: c.FinishAfter,
 	}
 	p.finisher = &backoffice.FinisherJob{
 		Store: db, RedisTime: p.inventory.Now, Effects: p.effects, Mail: p.mails.orderMail, Queue: p.mails.stream,

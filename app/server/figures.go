@@ -81,6 +81,7 @@ func (p *parts) sampler(
 		}
 		n.Sockets, n.Users = p.hub.Sizes()
 		n.Risk = p.recovery.Risk()
+		n.Problems = p.recovery.Counts().Problems.Load()
 		used, now := cpuTime(), time.Now()
 		if elapsed := now.Sub(measuredAt); elapsed > 0 {
 			n.CPU = float64((used-busy)*100/elapsed) / 100

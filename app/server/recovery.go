@@ -27,10 +27,8 @@ func (p *parts) composeRecovery(c *Config, registry *prometheus.Registry) {
 		"Orders whose lost rows this node restored in a recovery.", counts.Written.Load)
 	counter(registry, "stampede_recovery_ended_total",
 		"Orders that this node ended again in a recovery, because the database had lost that change.", counts.Ended.Load)
-	counter(registry, "stampede_recovery_set_aside_total",
-		"Entries that could not become rows in a recovery of this node. They are dead letters.", counts.SetAside.Load)
-	counter(registry, "stampede_recovery_problems_total",
-		"Problems that recoveries of this node left for an operator: see the log.", counts.Problems.Load)
+	gauge(registry, "stampede_recovery_problems",
+		"Orders that an operator has to settle after recoveries of any node: see stampede recover.", counts.Problems.Load)
 	gauge(registry, "stampede_database_lossless",
 		"1: with its replication settings the database loses no commit in a failover; 0: it can lose commits.",
 		func() int { return boolGauge(p.recovery.Database().Lossless) })

@@ -37,7 +37,7 @@ func (t *Tools) Settle(ctx context.Context, order shop.ID, settlement recovery.S
 	if err != nil {
 		return recovery.Report{}, err
 	}
-	return d.Settle(ctx, order, settlement)
+	return d.Settle(ctx, order, settlement, t.Actor.User)
 }
 
 // driver records the operation in the journal and returns the recovery driver.

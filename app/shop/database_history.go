@@ -18,6 +18,8 @@ type DatabaseHistory struct {
 	// Lossless: no acknowledged commit is lost when this server fails. Either semi-synchronous replication (AFTER_SYNC)
 	// is active, or the server is a member of a Galera cluster.
 	Lossless bool
+	// Single: no replica is connected, so no failover can lose commits.
+	Single bool
 	// Fallback: semi-synchronous replication is configured but not active, so a failover may lose commits.
 	Fallback bool
 	// UnfitReason is the reason why no recovery may run on the server now: it is read-only or still applies a relay

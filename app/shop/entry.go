@@ -25,8 +25,8 @@ type Entry struct {
 	Hash        string
 	Address     string
 	ReservedAt  Millis
-	Trace       *trace.SpanRef // parent of the next span; nil: not traced
-	ParseErr    error          // not nil: the entry is unreadable, and only StreamID and Partition are valid
+	Trace       *trace.SpanRef `json:"-"` // parent of the next span; nil: not traced
+	ParseErr    error          `json:"-"` // not nil: the entry is unreadable, and only StreamID and Partition are valid
 }
 
 // Row returns the pending order for the entry, without product name and deadline.

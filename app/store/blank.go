@@ -50,7 +50,8 @@ func (s PersonalData) BlankAddresses(ctx context.Context, user shop.ID) (blanked
 		}
 		after = last
 	}
-	err = s.db.NewRaw("SELECT COUNT(*) FROM orders AS o WHERE o.user_id = ? AND "+personalCondition, user).Scan(ctx, &remaining)
+	err = s.db.NewRaw("SELECT (SELECT COUNT(*) FROM orders AS o WHERE o.user_id = ? AND "+personalCondition+") +"+
+		" (SELECT COUNT(*) FROM problems AS p WHERE p.user_id = ? AND p.entry IS NOT NULL)", user, user).Scan(ctx, &remaining)
 	return blanked, remaining, wrap("count orders of user "+user.String()+" with personal data", err)
 }
 

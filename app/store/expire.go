@@ -153,7 +153,8 @@ func (s Orders) mayChange(ctx context.Context, tx bun.Conn, all []shop.Order) er
 		}
 		for i := range all {
 			o := &all[i]
-			o.InDoubt = o.State == shop.Pending && o.CreatedAt <= doubtUntil
+			o.InDoubt = o.State == shop.Pending && o.CreatedAt <= doubtUntil ||
+				o.State == shop.Paid && o.PaidAt <= doubtUntil
 			switch {
 			case s.recovers:
 			case gap:

@@ -45,7 +45,9 @@ func (s History) Read(ctx context.Context) (h shop.DatabaseHistory, err error) {
 	}
 	defer conn.Close()
 	h, err = s.historyRow(ctx, conn)
-	if err == nil && s.writer == nil {
+	if s.writer != nil { // SQLite
+		h.Single = true
+	} else if err == nil {
 		err = s.replication(ctx, conn, &h)
 	}
 	return h, wrap("read the history of the database", err)
@@ -65,7 +67,7 @@ func (s History) replication(ctx context.Context, conn bun.Conn, h *shop.Databas
 		return err
 	}
 	status, err := readPairs(ctx, conn, "SHOW GLOBAL STATUS WHERE Variable_name IN ('rpl_semi_sync_master_status',"+
-		" 'rpl_semi_sync_source_status', 'wsrep_cluster_status')")
+		" 'rpl_semi_sync_source_status', 'wsrep_cluster_status', 'slaves_connected')")
 	if err != nil {
 		return err
 	}
@@ -81,6 +83,7 @@ func (s History) replication(ctx context.Context, conn bun.Conn, h *shop.Databas
 		h.Lossless = active && variables[prefix+"wait_point"] == "after_sync" && wait >= minSemiSyncTimeout &&
 			variables[prefix+"wait_no_slave"] != "off" && variables[prefix+"wait_no_replica"] != "off"
 	}
+	h.Single = status["slaves_connected"] == "0" // only MariaDB has this number
 	h.Lossless = h.Lossless || variables["wsrep_on"] == "on" && status["wsrep_cluster_status"] == "primary"
 	if variables["read_only"] == "on" || variables["read_only"] == "1" {
 		h.UnfitReason = "the server is read-only"

@@ -15,7 +15,7 @@ func TestGenerationStartsOnceAndRaisesEpochs(t *testing.T) {
 		h := newShop(t, s, 5)
 		first := val(h.History.Read(h.ctx))(h.t)
 		if first.Server == "" || first.RecoveredServer != first.Server || first.Generation != 0 ||
-			first.UnfitReason != "" {
+			first.UnfitReason != "" || !first.Single {
 			t.Fatalf("got the history %+v, want generation 0 of this server", first)
 		}
 		if next := val(h.RaiseBeat(h.ctx, first, 0))(h.t); next.Beat != first.Beat+1 {

@@ -111,6 +111,14 @@ func (s Refunds) requestRefund(
 // order unchanged. ErrNoRow: the order is in another state, or there is no request to decline.
 func (s Refunds) DecideRefund(ctx context.Context, d payment.RefundDecision) (shop.Order, error) {
 	return inTx(ctx, s.session, "decide on the refund of order "+d.Order.String(), func(tx bun.Conn) (shop.Order, error) {
+		decision := "refund"
+		if !d.Approved {
+			decision = "declined"
+		}
+		// A recovery requests the refund of an order whose units are gone, and adds it to the problems.
+		if _, err := s.Problems().decide(ctx, tx, d.Order, decision, d.By, d.At); err != nil {
+			return shop.Order{}, err
+		}
 		if !d.Approved {
 			return s.declineRefund(ctx, tx, d)
 		}
@@ -203,11 +211,14 @@ func (s Refunds) setState(ctx context.Context, tx bun.Conn, o *shop.Order, to sh
 	return s.Orders().changeState(ctx, tx, o, to, "reason = ?", o.Reason)
 }
 
-// ClaimRefunds claims open refunds of changeable orders that are due and counts an attempt for each. A refund is due
-// again after RefundPause, unless it is finished or stuck by then.
-func (s Refunds) ClaimRefunds(ctx context.Context, now shop.Millis, limit int) ([]payment.Refund, error) {
+// ClaimRefunds claims open refunds of changeable orders that are due and were decided until decidedBy, and counts an
+// attempt for each. A refund is due again after RefundPause, unless it is finished or stuck by then.
+func (s Refunds) ClaimRefunds(
+	ctx context.Context, now, decidedBy shop.Millis, limit int,
+) ([]payment.Refund, error) {
 	due := func(db bun.IDB, rows *[]refundRow) *bun.SelectQuery {
-		return db.NewSelect().Model(rows).Where("next_at <= ?", now).Where(s.changeable()).Order("next_at", "order_id").Limit(int64(limit))
+		return db.NewSelect().Model(rows).Where("next_at <= ?", now).Where("decided_at <= ?", decidedBy).
+			Where(s.changeable()).Order("next_at", "order_id").Limit(int64(limit))
 	}
 	rows, err := claimDue(ctx, s.session, "claim refunds", due, func(tx bun.Conn, rows []refundRow) error {
 		for i := range rows {

@@ -133,9 +133,12 @@ func TestUnfinishedRefundIsClaimedAgain(t *testing.T) {
 		h.must(errOf(h.DecideRefund(h.ctx, payment.RefundDecision{Order: o.ID, Approved: true, At: now})))
 		claimed := func(at shop.Millis) int {
 			t.Helper()
-			got, err := h.ClaimRefunds(h.ctx, at, 10)
+			got, err := h.ClaimRefunds(h.ctx, at, at, 10)
 			h.must(err)
 			return len(got)
+		}
+		if early, err := h.ClaimRefunds(h.ctx, now, now-1, 10); err != nil || len(early) > 0 {
+			t.Errorf("claimed %+v, %v, which was decided later", early, err)
 		}
 		for attempt := 1; attempt < 4; attempt++ {
 			if claimed(now-1) != 0 || claimed(now) != 1 || claimed(now) != 0 {
@@ -209,7 +212,7 @@ func TestRefundsAreClaimedByOneNode(t *testing.T) {
 		for range 4 {
 			g.Go(func() error {
 				for {
-					got, err := h.ClaimRefunds(h.ctx, opens, 4)
+					got, err := h.ClaimRefunds(h.ctx, opens, opens, 4)
 					if err != nil || len(got) == 0 {
 						return err
 					}

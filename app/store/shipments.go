@@ -41,6 +41,7 @@ const (
 	ShipUnchanged     ShipOutcome = "unchanged"      // already shipped with the same parcel
 	ShipAnotherParcel ShipOutcome = "another_parcel" // already shipped with another parcel
 	ShipRefund        ShipOutcome = "refund_asked"   // the buyer's refund request must be decided first
+	ShipInDoubt       ShipOutcome = "in_doubt"       // the gateway did not confirm that the payment was not refunded
 	ShipState         ShipOutcome = "wrong_state"    // neither paid nor shipped
 	ShipNoOrder       ShipOutcome = "not_found"      // no such order
 	ShipUnreadable    ShipOutcome = "bad_request"    // the line cannot be parsed
@@ -52,6 +53,8 @@ type Shipping struct {
 	At      shop.Millis // now
 	Finish  shop.Millis // when the orders finish without a confirmation of the buyer
 	Replace bool        // replaces the parcel of an order that is shipped already
+	// Confirmed has the orders whose payments the gateway has confirmed after the last doubt.
+	Confirmed map[shop.ID]bool
 }
 
 // ShippedOrder is the outcome of one parcel. With ShipNoOrder, Order is empty.
@@ -102,6 +105,9 @@ func (s Shipments) Ship(
 		out := make([]ShippedOrder, len(parcels))
 		for i := range parcels {
 			o, outcome := known.outcomeOf(&parcels[i], options.Replace)
+			if outcome == ShipDone && o.InDoubt && !options.Confirmed[o.ID] {
+				outcome = ShipInDoubt
+			}
 			if outcome == ShipDone {
 				if err := s.ship(ctx, tx, known, options, &parcels[i]); err != nil {
 					return nil, err
@@ -114,6 +120,18 @@ func (s Shipments) Ship(
 		}
 		return out, nil
 	})
+}
+
+// InDoubt returns the given orders that were paid before a doubt. The database may have lost their refunds.
+func (s Shipments) InDoubt(ctx context.Context, orders []shop.ID) (found []shop.ID, err error) {
+	for chunk := range sortedChunks(orders) {
+		err := s.db.NewRaw("SELECT o.id FROM orders AS o, history WHERE o.id IN (?) AND o.state = ? AND paid_at <= doubt_until",
+			bun.List(chunk), shop.Paid).Scan(ctx, &found)
+		if err != nil {
+			return nil, wrap("list paid orders in doubt", err)
+		}
+	}
+	return found, nil
 }
 
 // ship changes the order of a parcel, whose row is locked, to shipped and enters the parcel.

@@ -21,6 +21,9 @@ func (s *session) Refunds() Refunds { return Refunds{s} }
 // Shipments returns parcels and receipts.
 func (s *session) Shipments() Shipments { return Shipments{s} }
 
+// Problems returns the orders that an operator has to settle.
+func (s *session) Problems() Problems { return Problems{s} }
+
 // Outbox returns postings.
 func (s *session) Outbox() Outbox { return Outbox{s} }
 

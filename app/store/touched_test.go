@@ -250,6 +250,13 @@ var touchCases = []touchCase{
 	{"Order", "read", pendingOrder, func(h *testShop, o shop.Order) ([]shop.Order, error) {
 		return asList(h.Order(h.ctx, o.ID))
 	}, false},
+	{"Checking", "with a problem", pendingOrder, func(h *testShop, o shop.Order) ([]shop.Order, error) {
+		entry := &shop.Entry{Order: o.ID, Sale: o.Sale, User: o.User, Qty: o.Qty}
+		problem := shop.Problem{Order: o.ID, Sale: o.Sale, User: o.User, Entry: entry}
+		h.must(h.Store.Problems().Add(h.ctx, []shop.Problem{problem}, opens))
+		got, err := h.Checking(h.ctx, o.User)
+		return onlyOrder(o, got), err
+	}, false},
 	{"OrdersByID", "read", pendingOrder, func(h *testShop, o shop.Order) ([]shop.Order, error) {
 		return h.OrdersByID(h.ctx, []shop.ID{o.ID})
 	}, false},

@@ -123,7 +123,7 @@ for (const look of looks)
       await expectPath(page, path)
       await soon(dialog, 'hidden')
     }
-    await live(page)
+    await soon(page.locator('[data-sale]').first())
     await page.evaluate(() => scrollTo(0, 300))
 
     await test.step('Back closes each sheet, and the page below stays', async () => {
@@ -224,9 +224,9 @@ for (const look of looks)
   test(`selection, ${look.size}`, async ({ open, quiet: base }) => {
     const page = await open(base, look)
     const cards = page.locator('[data-sale]')
-    await live(page)
-    const all = await cards.count()
+    await soon(cards.first())
     const names = await cards.locator('h3').allInnerTexts()
+    const all = names.length
     await page.locator('.selection .button-icon').click()
     const [day, search] = [page.locator('.filter [type=date]'), page.locator('.filter [type=search]')]
     const [category, sort] = [page.locator('.filter select').first(), page.locator('.filter select').last()]

@@ -55,3 +55,20 @@ CREATE TABLE IF NOT EXISTS pruned_orders (
   paid_fen     BIGINT NOT NULL,
   refunded_fen BIGINT NOT NULL
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4
+--bun:split
+-- Orders about which a recovery has no proof; an operator settles them (app/recovery). A recovery adds rows and never
+-- deletes one.
+CREATE TABLE IF NOT EXISTS problems (
+  order_id   BIGINT NOT NULL PRIMARY KEY,
+  sale_id    BIGINT NOT NULL,
+  part       SMALLINT NOT NULL,
+  user_id    BIGINT NOT NULL,
+  reason     VARCHAR(400) NOT NULL,  -- for operators
+  entry      TEXT NULL,              -- JSON of the order's entry; NULL: the order has a row
+  found_at   BIGINT NOT NULL,        -- Unix ms
+  decision   VARCHAR(12) NOT NULL DEFAULT '', -- recovery.Settlement; '': open
+  decided_at BIGINT NOT NULL DEFAULT 0,       -- Unix ms
+  decided_by BIGINT NOT NULL DEFAULT 0,       -- user id of the operator; 0: the command line
+  KEY problems_open (decided_at, part),
+  KEY problems_user (user_id, decided_at)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4

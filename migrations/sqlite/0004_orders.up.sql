@@ -70,3 +70,22 @@ CREATE TABLE IF NOT EXISTS pruned_orders (
   paid_fen     INTEGER NOT NULL,
   refunded_fen INTEGER NOT NULL
 ) STRICT
+--bun:split
+-- Orders about which a recovery has no proof; an operator settles them (app/recovery). A recovery adds rows and never
+-- deletes one.
+CREATE TABLE IF NOT EXISTS problems (
+  order_id   INTEGER NOT NULL PRIMARY KEY,
+  sale_id    INTEGER NOT NULL,
+  part       INTEGER NOT NULL,
+  user_id    INTEGER NOT NULL,
+  reason     TEXT NOT NULL,                -- for operators
+  entry      TEXT NULL,                    -- JSON of the order's entry; NULL: the order has a row
+  found_at   INTEGER NOT NULL,             -- Unix ms
+  decision   TEXT NOT NULL DEFAULT '',     -- recovery.Settlement; '': open
+  decided_at INTEGER NOT NULL DEFAULT 0,   -- Unix ms
+  decided_by INTEGER NOT NULL DEFAULT 0    -- user id of the operator; 0: the command line
+) STRICT
+--bun:split
+CREATE INDEX IF NOT EXISTS problems_open ON problems (decided_at, part)
+--bun:split
+CREATE INDEX IF NOT EXISTS problems_user ON problems (user_id, decided_at)

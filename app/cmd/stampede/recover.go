@@ -24,7 +24,7 @@ type (
 		Order shop.ID `arg:"" help:"Id from the list."`
 
 		End    bool `xor:"how" required:"" help:"End the order: its units are on sale again."`
-		Write  bool `xor:"how" required:"" help:"Make the order pending: write its row from the data in Redis."`
+		Write  bool `xor:"how" required:"" help:"The row of the order is right. Without a row the order is pending, and its row is written."`
 		Refund bool `xor:"how" required:"" help:"The payment was refunded: enter the refund, which is sent at most once."`
 		JSON   bool `name:"json" help:"Print JSON, for scripts."`
 		actorFlags
@@ -39,8 +39,9 @@ func (recoverNow) Help() string {
 		"and recover automatically: they close each partition for some seconds, end orders again that had ended, " +
 		"write missing rows from the stream, and query the gateway about every order that was pending. This " +
 		"command starts the same recovery; on a healthy shop it changes nothing. The exit code is 3 if orders " +
-		"remain for an operator; the command lists them.\n\nWhile an order of a sale must be settled, the sale is " +
-		"stuck and shown as paused.\n\nExamples:\n\n    stampede recover\n" +
+		"remain for an operator; the command lists them.\n\nUntil an operator has settled an order, its units stay " +
+		"reserved, its buyer sees that the shop is checking it, and the sale continues. A sale is stuck, and shown as " +
+		"paused, only if Redis could sell more units than the database has.\n\nExamples:\n\n    stampede recover\n" +
 		"    stampede recover settle 1790000000000000001 --end\n" +
 		"    stampede recover --accept 5f3a09c1"
 }
@@ -68,8 +69,8 @@ func (c recoverSettle) Run(e *env) error {
 
 func printRecovery(e *env, asJSON bool, report recovery.Report, err error) error {
 	err = e.show(asJSON, err, report, func() error {
-		fmt.Fprintf(e.out, "%d orders written, %d ended, %d entries quarantined, %d sales imported, %d problems\n",
-			report.Written, report.Ended, report.SetAside, report.Imported, len(report.Problems))
+		fmt.Fprintf(e.out, "%d orders written, %d ended, %d sales imported, %d problems\n",
+			report.Written, report.Ended, report.Imported, len(report.Problems))
 		for _, p := range report.Problems {
 			fmt.Fprintf(e.out, "sale %s, order %s: %s\n", p.Sale, p.Order, p.Text)
 		}

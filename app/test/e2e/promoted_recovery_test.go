@@ -277,7 +277,7 @@ func TestRecoverListsUnsettledProblems(t *testing.T) {
 		return code == 3 && len(report.Problems) == 2, fmt.Sprintf("recover exits %d: %+v", code, report)
 	})
 	for placed, want := range map[shop.ID]string{refunded.ID: "decide on its refund", lost.ID: "has no row"} {
-		if !slices.ContainsFunc(report.Problems, func(one recovery.Problem) bool {
+		if !slices.ContainsFunc(report.Problems, func(one shop.Problem) bool {
 			return one.Sale == p.sale.ID && one.Order == placed && strings.Contains(one.Text, want)
 		}) {
 			t.Errorf("order %s: %q is not in %+v", placed, want, report.Problems)

@@ -35,6 +35,9 @@ func (d *DueStore) Cancel(context.Context, shop.ID, shop.ID, shop.Millis) (shop.
 	return d.Rows[0], nil
 }
 
+// Checking returns no order.
+func (d *DueStore) Checking(context.Context, shop.ID) ([]shop.Order, error) { return nil, nil }
+
 func (d *DueStore) Order(_ context.Context, id shop.ID) (shop.Order, error) {
 	for _, o := range d.Rows {
 		if o.ID == id {

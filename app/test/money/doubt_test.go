@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
+	"stampede/app/backoffice"
 	"stampede/app/payment"
 	"stampede/app/shop"
 	"stampede/app/store"
@@ -96,7 +98,7 @@ func TestNothingEndsBeforeABeatAfterAGap(t *testing.T) {
 	for name, try := range map[string]func() error{
 		"expiry": func() error { return n.sweep(due.ID) },
 		"cancel": func() error { return errOf(n.expirer.Cancel(n.ctx, pending.User, pending.ID)) },
-		"ship":   func() error { return w.ship(paid.ID) },
+		"ship":   func() error { return n.ship(paid.ID) },
 		"refund": func() error { return errOf(n.refundRequests.RequestRefund(n.ctx, paid.User, paid.ID, "no reason")) },
 	} {
 		if err := try(); !errors.Is(err, shop.ErrTransient) && shop.AsError(err).Code != shop.Busy {
@@ -109,19 +111,61 @@ func TestNothingEndsBeforeABeatAfterAGap(t *testing.T) {
 		t.Errorf("%d fen were refunded before a beat", l.RefundedFen)
 	}
 	w.must(n.recoverPartition(nil))
-	w.must(w.ship(paid.ID))
+	w.must(n.ship(paid.ID))
 	w.awaitRest(sale, []shop.ID{due.ID, pending.ID, paid.ID, refunding.ID}, t.Errorf)
 }
 
 // ship enters a parcel of the order.
-func (w *world) ship(order shop.ID) error {
-	out, err := w.db.Shipments().Ship(w.ctx, store.Shipping{At: 1, Finish: 2}, []store.Parcel{
-		{Order: order, Carrier: "SF", Tracking: "1"},
-	})
-	if err == nil && out[0].Outcome != store.ShipDone {
-		err = fmt.Errorf("the parcel is %s", out[0].Outcome)
+func (n *node) ship(order shop.ID) error {
+	service := &backoffice.ShippingService{
+		Store: n.w.db, RedisTime: n.w.inventory.Now, Gateway: n.gateway, Effects: n.effects, FinishAfter: time.Hour,
 	}
-	return err
+	parcel := store.Parcel{Order: order, Carrier: "SF", Tracking: "1"}
+	return errOf(service.Ship(n.ctx, operator(), parcel, false))
+}
+
+// P8, C9: a refund was sent, and the database has lost its row. The order is not shipped: the gateway is queried first,
+// and the refund is entered again, not sent again. Another order that was paid before the doubt is shipped.
+func TestRefundLostWithinTheLagIsNotShipped(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	n, sale := w.node(nil), w.offer(3, 3)
+	w.must(n.recoverPartition(nil))
+	kept, refunded := w.order(sale, newID()), w.order(sale, newID())
+	payAndSettle(w, n, kept)
+	payAndSettle(w, n, refunded)
+	lose := w.saveRows(w.read(refunded.ID))
+	w.must(errOf(n.refundRequests.RequestRefund(n.ctx, refunded.User, refunded.ID, "no reason")))
+	for calls := 1; w.sim.Ledger().RefundedFen == 0; calls++ { // it dies as soon as the gateway has the refund
+		w.makeDue()
+		dying := w.node(&dyingProcess{callsLeft: calls})
+		_ = dying.refunder.RunOnce(dying.ctx)
+	}
+	lose()
+	w.simulatePromotion()
+	n = w.node(nil)
+	if problems := w.recoverAll(n); len(problems) > 0 {
+		t.Errorf("problems to settle: %+v, want none", problems)
+	}
+	n.gateway = nil
+	if err := shop.AsError(n.ship(kept.ID)); err.Code != shop.WrongState || !strings.Contains(err.Message, "STAMPEDE_ALIPAY_") {
+		t.Errorf("without a gateway: got %v, want wrong_state that names the settings", err)
+	}
+	n = w.node(nil)
+	w.must(n.ship(kept.ID))
+	for range 2 {
+		if err := shop.AsError(n.ship(refunded.ID)); err.Code != shop.WrongState {
+			t.Errorf("a refunded order: got %v, want wrong_state", err)
+		}
+	}
+	n.runJobs(refunded.ID)
+	if row := w.read(refunded.ID); row.State != shop.Refunded {
+		t.Errorf("the order is %s, want refunded", row.State)
+	}
+	if l := w.sim.Ledger(); l.RefundedFen != refunded.AmountFen {
+		t.Errorf("%d fen were refunded, want %d", l.RefundedFen, refunded.AmountFen)
+	}
+	w.awaitRest(sale, []shop.ID{kept.ID, refunded.ID}, t.Errorf)
 }
 
 // P5: after a planned stop, however long, an order without a payment expires without a call of the gateway.

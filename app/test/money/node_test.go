@@ -64,6 +64,7 @@ func (w *world) node(dying *dyingProcess) *node {
 	}
 	n.refunder = &payment.Refunder{
 		Gateway: gateway, Refunds: w.db.Refunds(), Orders: w.db.Orders(), Stock: stock, Effects: effects,
+		Durable: func() bool { return true },
 	}
 	n.payReconciler = &payment.PayReconciler{Payments: n.payments}
 	n.reconciler = &recovery.Reconciler{Partitions: 1, Store: w.db, Redis: w.inventory, Effects: effects}

@@ -20,13 +20,13 @@ func (w *world) simulatePromotion() {
 
 // recoverAll recovers all partitions on a live node, requires that a second recovery finds no work, and returns the
 // remaining problems.
-func (w *world) recoverAll(n *node) []recovery.Problem {
+func (w *world) recoverAll(n *node) []shop.Problem {
 	w.t.Helper()
 	d := n.driver()
 	w.must(d.RunOnce(w.ctx))
 	report, err := d.Recover(w.ctx, 0)
 	w.must(err)
-	if report.Written+report.Ended+report.SetAside+report.Imported > 0 {
+	if report.Written+report.Ended+report.Imported > 0 {
 		w.t.Errorf("a second recovery wrote %+v, want no work", report)
 	}
 	return report.Problems
@@ -186,7 +186,7 @@ func TestLostRefundIsNotSentTwice(t *testing.T) {
 				t.Errorf("unexpected problems to settle: %+v", problems)
 			}
 			if paymentKept {
-				w.must(errOf(n.driver().Settle(w.ctx, o.ID, recovery.SettleRefund)))
+				w.must(errOf(n.driver().Settle(w.ctx, o.ID, recovery.SettleRefund, 0)))
 			}
 			w.awaitRest(sale, []shop.ID{o.ID}, t.Errorf)
 			if l := w.sim.Ledger(); l.TakenFen != l.RefundedFen {
@@ -269,7 +269,7 @@ func TestOperatorEndsOrderWithLostReplay(t *testing.T) {
 	if problems := w.recoverAll(n); len(problems) != 1 || problems[0].Order != o.ID {
 		t.Errorf("unexpected problems to settle: %+v", problems)
 	}
-	report, err := n.driver().Settle(w.ctx, o.ID, recovery.SettleEnd)
+	report, err := n.driver().Settle(w.ctx, o.ID, recovery.SettleEnd, 0)
 	w.must(err)
 	if len(report.Problems) > 0 {
 		t.Errorf("unexpected problems to settle: %+v", report.Problems)

@@ -1,61 +1,110 @@
 package money
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"stampede/app/backoffice"
+	"stampede/app/payment"
 	"stampede/app/recovery"
 	"stampede/app/shop"
 )
 
-// P1, P2: an order has lost its row and its entry. Its sale is stuck and shown as paused, a repeated key gets the same
-// reply, and an operator settles the order from the buyer's record.
+// P1, P2, C7: an order has lost its row and its entry. Its units stay reserved, also if Redis is then restored from
+// rows, and its sale continues. Its buyer sees that the shop is checking it, until an operator settles it.
 func TestOperatorSettlesOrderFromBuyerRecord(t *testing.T) {
 	t.Parallel()
 	for settlement, state := range map[recovery.Settlement]shop.OrderState{
 		recovery.SettleWrite: shop.Pending, recovery.SettleEnd: shop.Cancelled,
 	} {
-		t.Run(string(settlement), func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t)
-			n, sale := w.node(nil), w.offer(3, 2)
-			o := w.order(sale, newID())
-			w.must(w.client.XTrimMaxLen(w.ctx, "stampede:{0}:orders", 0).Err())
-			w.deleteRows(o)
-			w.simulatePromotion()
-			if problems := w.recoverAll(n); len(problems) != 1 || problems[0].Order != o.ID {
-				t.Errorf("problems to settle: %+v", problems)
-			}
-			repeat := shop.Buy{Order: newID(), User: o.User, Sale: sale, Qty: 1, Key: o.Key, Hash: o.ContentHash}
-			if d := w.reserve(repeat); d.Verdict != shop.VerdictRepeated || d.Order != o.ID {
-				t.Errorf("a repeated key got %+v, want the order %s", d, o.ID)
-			}
-			other := shop.Buy{Order: newID(), User: newID(), Sale: sale, Qty: 1, Key: "key-other", Hash: o.ContentHash}
-			if d := w.reserve(other); d.Verdict != shop.VerdictPaused || !w.redisCounters(sale).Paused {
-				t.Errorf("a buy of a stuck sale got %+v", d)
-			}
-			n = w.node(nil)
-			report, err := n.driver().Settle(w.ctx, o.ID, settlement)
-			if err != nil || len(report.Problems) > 0 {
-				t.Errorf("Settle returned %v and the report %+v, want no error and no problem", err, report)
-			}
-			if row := w.read(o.ID); row.State != state || row.User != o.User || row.AmountFen != o.AmountFen ||
-				row.Key != o.Key || row.Ticket != o.Ticket || row.InsertedAt == 0 {
-				t.Errorf("the row is %+v, want %+v", row, o)
-			}
-			if _, bought := w.buy(sale, newID(), 1); !bought {
-				t.Error("the sale is still stuck")
-			}
-			w.awaitRest(sale, []shop.ID{o.ID}, t.Errorf)
-		})
+		for _, rebuilt := range []bool{false, true} {
+			t.Run(fmt.Sprint(settlement, " rebuilt ", rebuilt), func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t)
+				n, sale := w.node(nil), w.offer(3, 2)
+				o := w.order(sale, newID())
+				w.must(w.client.XTrimMaxLen(w.ctx, "stampede:{0}:orders", 0).Err())
+				w.deleteRows(o)
+				w.simulatePromotion()
+				w.wantProblem(n, o.ID)
+				if rebuilt {
+					w.must(w.client.FlushDB(w.ctx).Err())
+					w.wantProblem(n, o.ID)
+				}
+				w.wantChecking(o)
+				if c := w.redisCounters(sale); c.Paused || c.Stock != 2 || c.Held != 1 {
+					t.Errorf("got %+v, want 2 free and 1 held, and no pause", c)
+				}
+				other, bought := w.buy(sale, newID(), 1)
+				if !bought {
+					t.Error("the sale is stuck")
+				}
+				n = w.node(nil)
+				report, err := n.driver().Settle(w.ctx, o.ID, settlement, 7)
+				if err != nil || len(report.Problems) > 0 {
+					t.Errorf("Settle returned %v and the report %+v, want no error and no problem", err, report)
+				}
+				if row := w.read(o.ID); row.State != state || row.User != o.User || row.AmountFen != o.AmountFen ||
+					row.Key != o.Key || row.Ticket != o.Ticket || row.InsertedAt == 0 {
+					t.Errorf("the row is %+v, want %+v", row, o)
+				}
+				if w.count("SELECT COUNT(*) FROM problems WHERE decision = ? AND decided_by = 7 AND entry IS NULL", string(settlement)) != 1 {
+					t.Error("the decision is not recorded")
+				}
+				w.awaitRest(sale, []shop.ID{o.ID, other.ID}, t.Errorf)
+			})
+		}
 	}
 }
 
-// P1, P2: invalid entries become dead letters, once, even if the recovery restarts several times. The other entries get
-// rows. The sale is stuck until an operator settles the problem.
-func TestInvalidEntriesBecomeDeadLetters(t *testing.T) {
+// wantProblem recovers the partition and checks that the order is its only problem.
+func (w *world) wantProblem(n *node, order shop.ID) {
+	w.t.Helper()
+	if problems := w.recoverAll(n); len(problems) != 1 || problems[0].Order != order {
+		w.t.Errorf("problems to settle: %+v, want one of order %s", problems, order)
+	}
+}
+
+// wantChecking checks that the buyer of an order without a row can read the order, but not change it.
+func (w *world) wantChecking(o shop.Order) {
+	w.t.Helper()
+	n := w.node(nil)
+	n.expirer.Reader = n.addresses.Reader
+	orders, _, err := n.addresses.Reader.OrdersOf(n.ctx, shop.OrdersQuery{User: o.User, Limit: 20})
+	read, readErr := n.addresses.Reader.Order(n.ctx, o.User, o.ID)
+	if err := errors.Join(err, readErr); err != nil || len(orders) != 1 {
+		w.t.Fatalf("the buyer reads %+v and %+v, %v", orders, read, err)
+	}
+	for _, got := range []shop.Order{read, orders[0]} {
+		if got.ID != o.ID || got.State != shop.Reserved || got.Reason != shop.ReasonChecking || got.Qty != o.Qty {
+			w.t.Errorf("the buyer reads %+v, want reserved and the reason checking", got)
+		}
+	}
+	if _, err := n.addresses.Reader.Order(n.ctx, newID(), o.ID); shop.AsError(err).Code != shop.NotFound {
+		w.t.Errorf("another buyer reads the order: %v", err)
+	}
+	for name, try := range map[string]func() error{
+		"cancel":  func() error { return errOf(n.expirer.Cancel(n.ctx, o.User, o.ID)) },
+		"pay":     func() error { return errOf(n.payments.Pay(n.ctx, o.User, o.ID, payment.ViaPage)) },
+		"address": func() error { return errOf(n.setAddress(o)) },
+	} {
+		err := shop.AsError(try())
+		if err.Code != shop.WrongState || !strings.Contains(err.Message, shop.ReasonChecking) {
+			w.t.Errorf("%s: got %v, want wrong_state and the reason checking", name, err)
+		}
+	}
+	repeat := shop.Buy{Order: newID(), User: o.User, Sale: o.Ref(), Qty: o.Qty, Key: o.Key, Hash: o.ContentHash}
+	if d := w.reserve(repeat); d.Verdict != shop.VerdictRepeated || d.Order != o.ID {
+		w.t.Errorf("a repeated key got %+v, want the order %s", d, o.ID)
+	}
+}
+
+// P1, P2, C7: entries that cannot become rows become problems, also if the recovery restarts several times. The other
+// entries get rows. No consumer refuses them. An operator settles each problem from its entry.
+func TestInvalidEntriesBecomeProblems(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	n, sale := w.node(nil), w.offer(3, 2)
@@ -70,21 +119,30 @@ func TestInvalidEntriesBecomeDeadLetters(t *testing.T) {
 		_ = w.node(&dyingProcess{callsLeft: calls}).recoverPartition(nil)
 	}
 	problems := w.recoverAll(n)
-	if len(problems) != 1 || !strings.Contains(problems[0].Text, "has no row") {
-		t.Errorf("problems to settle: %+v", problems)
+	if len(problems) != 2 || problems[0].Sale != sale.ID || problems[1].Order != stray.ID {
+		t.Fatalf("problems to settle: %+v, want one of sale %s and order %s", problems, sale.ID, stray.ID)
 	}
-	letters, err := w.inventory.Queue().DeadLetters(w.ctx)
-	w.must(err)
-	if len(letters) != 2 || slices.ContainsFunc(letters, func(l shop.DeadLetter) bool { return l.Reason != "recovery" }) {
-		t.Errorf("got dead letters %+v, want 2 with the reason recovery", letters)
+	for _, p := range problems {
+		if !strings.Contains(p.Text, "cannot become a row") {
+			t.Errorf("got problem %+v", p)
+		}
 	}
 	if rows, err := w.db.Orders().OrdersOfSale(w.ctx, sale.ID, 0, 10); err != nil || len(rows) != 2 {
 		t.Errorf("got %d rows (%v), want 2", len(rows), err)
 	}
+	last := orders[slices.IndexFunc(orders, func(o shop.Order) bool { return o.ID == problems[0].Order })]
+	if _, err := n.driver().Settle(w.ctx, last.ID, recovery.SettleWrite, 0); shop.AsError(err).Code != shop.WrongState {
+		t.Errorf("a row without units was written: %v", err)
+	}
 	w.exec("UPDATE sales SET initial = 3 WHERE id = ?", sale.ID)
-	report, err := n.driver().Settle(w.ctx, problems[0].Order, recovery.SettleWrite)
+	w.must(errOf(n.driver().Settle(w.ctx, last.ID, recovery.SettleWrite, 0)))
+	report, err := n.driver().Settle(w.ctx, stray.ID, recovery.SettleEnd, 0)
 	if err != nil || len(report.Problems) > 0 {
 		t.Errorf("Settle returned %v and the report %+v, want no error and no problem", err, report)
+	}
+	row := w.read(last.ID)
+	if row.State != shop.Pending || row.PriceFen != last.PriceFen || row.SaleVersion != last.SaleVersion {
+		t.Errorf("the row is %+v, want %+v", row, last)
 	}
 	if problem := w.audit(sale); problem != "" {
 		t.Errorf("P1: %s", problem)

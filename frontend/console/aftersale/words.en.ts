@@ -72,6 +72,7 @@ export const en = {
       unchanged: 'Already shipped with this parcel',
       another_parcel: 'Shipped with another parcel',
       refund_asked: 'Refund requested',
+      in_doubt: 'The gateway does not confirm the payment',
       wrong_state: 'Not paid, or over',
       not_found: 'No such order',
       bad_request: 'Not readable',

@@ -70,6 +70,7 @@ export const zh: AftersaleWords = {
       unchanged: '已用相同包裹发货',
       another_parcel: '已用其他包裹发货',
       refund_asked: '买家已申请退款',
+      in_doubt: '支付网关未确认付款',
       wrong_state: '未支付或已结束',
       not_found: '订单不存在',
       bad_request: '无法读取',

@@ -412,8 +412,12 @@ export const zh: ConsoleWords = {
       do: '在日志中查找 check partitions，日志每 2 秒记录一次原因。',
     },
     sale_stuck: {
-      message: '恢复之后，有活动需要人工处理订单，已显示为暂停。',
-      do: '用 stampede recover 列出剩余订单，逐个处理。',
+      message: '恢复之后，有活动在 Redis 中的可售数量多于数据库，已显示为暂停。',
+      do: '用 stampede audit 对比两边的数据，修正后运行 stampede recover。',
+    },
+    problems: {
+      message: '恢复之后，有订单需要人工处理，买家正在等待。',
+      do: '用 stampede recover 列出这些订单，逐个处理。',
     },
     database_at_risk: {
       message: '数据库服务器已被替换，或半同步复制没有生效。',

@@ -43,6 +43,13 @@ afterEach(() => {
   document.body.replaceChildren()
 })
 
+it('a reservation that the shop is checking shows this instead of its place, and has no Cancel', () => {
+  show({ state: 'reserved', reason: 'checking' })
+  expect(document.body.textContent).toContain('The shop is checking this order')
+  expect(document.querySelector('.place')).toBeNull()
+  expect(button('Cancel the order for Kettle')).toBeUndefined()
+})
+
 describe('a shipped order', () => {
   it('shows its parcel once, with its carrier', () => {
     show({ state: 'shipped', tracking: 'SF Express SF1234567890' })

@@ -44,6 +44,17 @@ describe('orders', () => {
     expect(orders.all).toMatchObject([{ state: 'cancelled', rev: 2 }])
   })
 
+  it('of a reservation that the shop is checking show it, and no later state returns to it', () => {
+    const checked = order({ rev: 0, state: 'reserved', reason: 'checking' })
+    const orders = useOrders()
+    orders.reserve(attempt, receipt, 1)
+    orders.append({ orders: [checked], more: false })
+    expect(orders.all).toMatchObject([{ state: 'reserved', reason: 'checking' }])
+    orders.apply(eventOf({ rev: 1 }))
+    orders.append({ orders: [checked], more: false })
+    expect(orders.all).toMatchObject([{ state: 'pending', rev: 1 }])
+  })
+
   it('are found by the key of their attempt', () => {
     const orders = useOrders()
     expect(orders.ofKey(attempt.key)).toBeUndefined()

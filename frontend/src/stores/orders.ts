@@ -59,7 +59,8 @@ export const useOrders = defineStore('orders', () => {
 
   function upsert(order: Order): void {
     const known = byId.value.get(order.id)
-    if (!known || order.rev > known.rev) byId.value.set(order.id, order)
+    // Both versions of a reservation have rev 0. Only the one that the shop is checking has a reason.
+    if (!known || order.rev > known.rev || (known.rev === 0 && order.reason)) byId.value.set(order.id, order)
   }
 
   /** Applies the reply of a buy. If the order event arrived first, its order stays. */

@@ -202,6 +202,7 @@ export const en = {
       paid_late_limit:
         'Your payment arrived after the order had ended, and you have reached the limit. You will get a refund.',
       paid_late_over: 'Your payment arrived long after the sale. You will get a refund.',
+      checking: 'The shop is checking this order. Its units stay reserved for you.',
       refund_asked: 'You requested a refund. The shop is reviewing it.',
       refund_declined: 'The shop declined the refund. The order does not change.',
       refund_by_buyer: 'You requested a refund.',

@@ -195,6 +195,7 @@ export const zh: Words = {
       paid_late_sold_out: '支付到账时订单已关闭且商品已抢光，款项将退还给你。',
       paid_late_limit: '支付到账时订单已关闭且你已达限购数量，款项将退还给你。',
       paid_late_over: '支付到账时秒杀早已结束，款项将退还给你。',
+      checking: '商家正在核对此订单，库存已为你保留。',
       refund_asked: '你已申请退款，等待商家处理。',
       refund_declined: '商家未同意退款，订单不变。',
       refund_by_buyer: '你已申请退款。',
