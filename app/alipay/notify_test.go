@@ -53,6 +53,7 @@ func TestNotificationFaultsAreDetected(t *testing.T) {
 	t.Parallel()
 	for kind, forged := range map[sim.Kind]bool{
 		sim.NotifyAmount: false, // signed by the gateway; the package payment compares amounts
+		sim.NotifyGBK:    false, // signed over its bytes
 		sim.NotifyApp:    true, sim.NotifySignature: true, sim.NotifyCert: true,
 	} {
 		t.Run(string(kind), func(t *testing.T) {
@@ -65,8 +66,9 @@ func TestNotificationFaultsAreDetected(t *testing.T) {
 			if errors.Is(err, payment.ErrForged) != forged {
 				t.Errorf("got the error %v, want ErrForged: %v", err, forged)
 			}
-			if kind == sim.NotifyAmount && trade.AmountFen != 19802 {
-				t.Errorf("got the amount %d, want 19802", trade.AmountFen)
+			want := map[sim.Kind]int64{sim.NotifyAmount: 19802, sim.NotifyGBK: 19801}[kind]
+			if trade.AmountFen != want {
+				t.Errorf("got the amount %d, want %d", trade.AmountFen, want)
 			}
 		})
 	}

@@ -38,6 +38,7 @@
 //	notify_app        … for another shop's app, correctly signed
 //	notify_signature  … signed with a wrong key
 //	notify_cert       … with an unknown alipay_cert_sn
+//	notify_gbk        … in GBK, correctly signed
 //	paid_after_close  the shop's close returns "closed", and then the money arrives
 //	paid_before_close the buyer pays just before the shop's close arrives
 //	error_though_done the call is executed, and the reply is ACQ.SYSTEM_ERROR

@@ -19,6 +19,7 @@ const (
 	NotifyApp       Kind = "notify_app"
 	NotifySignature Kind = "notify_signature"
 	NotifyCert      Kind = "notify_cert"
+	NotifyGBK       Kind = "notify_gbk"
 
 	PaidAfterClose    Kind = "paid_after_close"
 	PaidBeforeClose   Kind = "paid_before_close"
@@ -33,7 +34,7 @@ const (
 // Kinds lists all faults.
 var Kinds = []Kind{
 	NotifyDuplicate, NotifyDelay, NotifyReorder, NotifyLose, NotifyAmount, NotifyApp, NotifySignature, NotifyCert,
-	PaidAfterClose, PaidBeforeClose, ErrorAfterSuccess, Lost, Garbage, InvalidSignature, Down, Slow,
+	NotifyGBK, PaidAfterClose, PaidBeforeClose, ErrorAfterSuccess, Lost, Garbage, InvalidSignature, Down, Slow,
 }
 
 // maxDelay is the maximum delay. It limits the effect of a typing error.

@@ -54,11 +54,18 @@ func (s *Simulator) signedNotification(t *Trade) url.Values {
 	if t.RefundedFen > 0 {
 		f.Set("refund_fee", shop.FormatFen(t.RefundedFen))
 	}
+	if _, active := s.faults.take(NotifyGBK, t.Order, ""); active {
+		f.Set("charset", "GBK")
+		f.Set("subject", gbkSubject)
+	}
 	if err := rsa2.SignNotification(s.applyFaults(f, t), f); err != nil {
 		panic("sign a notification: " + err.Error()) // impossible: the key has the right size
 	}
 	return f
 }
+
+// gbkSubject is the text 秒杀 in GBK, which is not UTF-8.
+const gbkSubject = "\xc3\xeb\xc9\xb1"
 
 // applyFaults applies the active faults to a notification's content and returns the signing key.
 func (s *Simulator) applyFaults(f url.Values, t *Trade) *rsa.PrivateKey {

@@ -23,6 +23,7 @@ var gatewayFaults = []map[string]any{
 	{"kind": "notify_app", "times": 1},
 	{"kind": "notify_signature", "times": 1},
 	{"kind": "notify_cert", "times": 1},
+	{"kind": "notify_gbk", "times": 1},
 	{"kind": "paid_after_close", "times": 1},
 	{"kind": "paid_before_close", "times": 1},
 	{"kind": "error_though_done", "times": 2},

@@ -53,8 +53,11 @@ func TestOrderInDoubtEndsByCloseAtGateway(t *testing.T) {
 			w.passDeadline(o.ID)
 			w.retry("the order ends", func() error {
 				err := n.sweep(o.ID)
-				if row := w.read(o.ID); err == nil && row.State != shop.Paid {
-					err = fmt.Errorf("the order is %s (%s)", row.State, row.Reason)
+				switch row := w.read(o.ID); {
+				case !row.HoldsUnits():
+					t.Fatalf("the order is %s (%s), want paid", row.State, row.Reason)
+				case err == nil && row.State != shop.Paid:
+					err = fmt.Errorf("the order is %s", row.State)
 				}
 				return err
 			})
