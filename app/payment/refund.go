@@ -1,6 +1,7 @@
 package payment
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -29,7 +30,8 @@ func (s RefundState) Valid() bool {
 	return slices.Contains([]RefundState{RefundRequested, RefundOpen, RefundStuck, RefundDone, RefundDeclined}, s)
 }
 
-// Refund is a row of the refunds table. An order has at most one refund, for the full payment.
+// Refund is a row of the refunds table. At most one refund of an order is not done; it is for the money that is not
+// refunded yet.
 type Refund struct {
 	Order       shop.ID     `json:"order"`
 	Request     string      `json:"request"` // the request number at the gateway
@@ -46,9 +48,14 @@ type Refund struct {
 	Note        string      `json:"note,omitempty"`    // result of the last attempt, or the operator's note
 }
 
-// RefundNumber identifies the refund of an order at the gateway, so that neither a crash nor a second node refunds
-// twice.
-func RefundNumber(order shop.ID) string { return "R" + order.String() }
+// RefundNumber identifies the n-th refund of an order at the gateway, from 1, so that neither a crash nor a second node
+// refunds twice.
+func RefundNumber(order shop.ID, n int) string {
+	if n == 1 {
+		return "R" + order.String()
+	}
+	return fmt.Sprintf("R%s-%d", order, n)
+}
 
 // Reasons in the row of an order about its refund, shown to the buyer.
 const (

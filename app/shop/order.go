@@ -63,6 +63,7 @@ type Order struct {
 	Qty         int        `json:"qty"`
 	PriceFen    int64      `json:"price_fen"`
 	AmountFen   int64      `json:"amount_fen"`
+	RefundedFen int64      `json:"refunded_fen,omitempty"` // part of AmountFen; all of it is refunded in the state Refunded
 	State       OrderState `json:"state"`
 	Reason      string     `json:"reason,omitempty"`
 	Ticket      int64      `json:"ticket"`

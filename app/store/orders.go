@@ -111,6 +111,7 @@ type orderRow struct {
 	Qty              int             `bun:"qty"`
 	PriceFen         int64           `bun:"price_fen"`
 	AmountFen        int64           `bun:"amount_fen"`
+	RefundedFen      int64           `bun:"refunded_fen"`
 	SaleVersion      int64           `bun:"sale_version"`
 	State            shop.OrderState `bun:"state"`
 	Rev              int             `bun:"rev"`
@@ -139,6 +140,7 @@ func newRow(o *shop.Order) (orderRow, error) {
 		Rev: o.Rev, PublishedRev: o.PublishedRev, CreatedAt: o.CreatedAt, PayBy: o.PayBy, PaidAt: o.PaidAt,
 		CancelledAt: o.CancelledAt, TradeOpened: o.TradeOpened, ContentHash: o.ContentHash, TradeNo: o.TradeNo,
 		Tracking: o.Tracking, Reason: o.Reason, ProductName: o.ProductName, InsertedAt: o.InsertedAt,
+		RefundedFen: o.RefundedFen,
 	}
 	if o.Key != "" {
 		row.Key = &o.Key // not copied, to save an allocation per insert
@@ -167,6 +169,7 @@ var columnDefaults = []struct {
 	column string
 	equals func(r *orderRow) bool // reports whether the row has the default value
 }{
+	{"refunded_fen", func(r *orderRow) bool { return r.RefundedFen == 0 }},
 	{"hold", func(r *orderRow) bool { return r.Hold == 1 }},
 	{"qty", func(r *orderRow) bool { return r.Qty == 1 }},
 	{"state", func(r *orderRow) bool { return r.State == shop.Pending }},
@@ -206,7 +209,7 @@ func (r *orderRow) order() (shop.Order, error) {
 		Rev: r.Rev, PublishedRev: r.PublishedRev, CreatedAt: r.CreatedAt, PayBy: r.PayBy, PaidAt: r.PaidAt,
 		CancelledAt: r.CancelledAt, TradeOpened: r.TradeOpened, ContentHash: r.ContentHash, TradeNo: r.TradeNo,
 		Tracking: r.Tracking, Reason: r.Reason, ProductName: r.ProductName, Key: zeroIfNil(r.Key),
-		InsertedAt: r.InsertedAt,
+		InsertedAt: r.InsertedAt, RefundedFen: r.RefundedFen,
 	}
 	if r.Address != nil {
 		o.Address = new(shop.Address)

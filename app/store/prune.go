@@ -89,7 +89,7 @@ func (s OldOrders) deleteOrders(ctx context.Context, tx bun.Conn, ids []shop.ID)
 		SUM(CASE WHEN state = 'refunded' AND cancelled_at = 0 THEN qty ELSE 0 END) AS gone,
 		MAX(ticket) AS max_ticket, MAX(seq) AS max_seq,
 		SUM(CASE WHEN paid_at > 0 THEN amount_fen ELSE 0 END) AS paid_fen,
-		SUM(CASE WHEN state = 'refunded' THEN amount_fen ELSE 0 END) AS refunded_fen
+		SUM(refunded_fen) AS refunded_fen
 		FROM orders WHERE id IN (?) GROUP BY sale_id ORDER BY sale_id`, bun.List(ids)).Scan(ctx, &sums)
 	if err != nil {
 		return err

@@ -24,7 +24,7 @@ func (s Refunds) BeginRefund(
 ) (shop.Order, error) {
 	return inTx(ctx, s.session, "begin the refund of order "+order.String(), func(tx bun.Conn) (shop.Order, error) {
 		return s.beginRefund(ctx, tx, refundRow{
-			Order: order, Request: payment.RefundNumber(order), Reason: reason, RequestedAt: now, DecidedAt: now,
+			Order: order, Reason: reason, RequestedAt: now, DecidedAt: now,
 		}, from)
 	})
 }
@@ -33,8 +33,8 @@ func (s Refunds) BeginRefund(
 // its receipt is confirmed.
 var refundable = []shop.OrderState{shop.Paid, shop.Shipped}
 
-// beginRefund enters the given refund and copies its reason to the order. If the buyer has requested a refund,
-// beginRefund opens the requested refund and keeps its requester, time and reason.
+// beginRefund enters the given refund of the money that is not refunded yet, and copies its reason to the order. If the
+// buyer has requested a refund, beginRefund opens the requested refund and keeps its requester, time and reason.
 func (s Refunds) beginRefund(
 	ctx context.Context, tx bun.Conn, r refundRow, from []shop.OrderState,
 ) (shop.Order, error) {
@@ -42,18 +42,18 @@ func (s Refunds) beginRefund(
 	if err != nil {
 		return o, err
 	}
-	before, known, err := s.lockRefund(ctx, tx, o.ID)
+	before, err := s.lockRefund(ctx, tx, o.ID)
 	if err != nil {
 		return o, err
 	}
-	if known && before.Request == r.Request && (o.State == shop.Refunding || o.State == shop.Refunded) {
+	if before.Order == o.ID && (o.State == shop.Refunding || o.State == shop.Refunded) {
 		return o, nil
 	}
 	if !slices.Contains(from, o.State) {
 		return o, shop.ErrNoRow
 	}
 	o.Reason = clip(r.Reason, maxReason)
-	if known && before.State == payment.RefundRequested {
+	if before.State == payment.RefundRequested {
 		o.Reason = payment.ReasonRefundBuyer
 		r.Reason, r.RequestedBy, r.RequestedAt = before.Reason, before.RequestedBy, before.RequestedAt
 	}
@@ -66,8 +66,8 @@ func (s Refunds) beginRefund(
 			return o, err
 		}
 	}
-	r.State, r.AmountFen, r.NextAt = payment.RefundOpen, o.AmountFen, &r.DecidedAt
-	return o, s.replaceRefund(ctx, tx, &before, known, &r)
+	r.State, r.AmountFen, r.NextAt = payment.RefundOpen, o.AmountFen-o.RefundedFen, &r.DecidedAt
+	return o, s.replaceRefund(ctx, tx, &before, &r)
 }
 
 // RequestRefund enters the refund request of the buyer of a paid or shipped order, and sets the order's reason. An
@@ -80,8 +80,7 @@ func (s Refunds) RequestRefund(ctx context.Context, request payment.BuyerRefundR
 			return o, err
 		}
 		return s.beginRefund(ctx, tx, refundRow{
-			Order: request.Order, Request: payment.RefundNumber(request.Order), RequestedAt: request.At,
-			DecidedAt: request.At,
+			Order: request.Order, RequestedAt: request.At, DecidedAt: request.At,
 		}, []shop.OrderState{shop.Paid})
 	})
 }
@@ -93,16 +92,16 @@ func (s Refunds) requestRefund(
 	if err != nil {
 		return o, err
 	}
-	before, known, err := s.lockRefund(ctx, tx, o.ID)
-	if err != nil || !slices.Contains(refundable, o.State) || known && before.State == payment.RefundRequested {
+	before, err := s.lockRefund(ctx, tx, o.ID)
+	if err != nil || !slices.Contains(refundable, o.State) || before.State == payment.RefundRequested {
 		return o, err
 	}
 	o.Reason = payment.ReasonRefundRequested
 	if err := s.setState(ctx, tx, &o, o.State); err != nil {
 		return o, err
 	}
-	return o, s.replaceRefund(ctx, tx, &before, known, &refundRow{
-		Order: o.ID, Request: payment.RefundNumber(o.ID), State: payment.RefundRequested, AmountFen: o.AmountFen,
+	return o, s.replaceRefund(ctx, tx, &before, &refundRow{
+		Order: o.ID, State: payment.RefundRequested, AmountFen: o.AmountFen - o.RefundedFen,
 		Reason: clip(request.Text, maxReason), RequestedBy: request.User, RequestedAt: request.At,
 	})
 }
@@ -123,8 +122,8 @@ func (s Refunds) DecideRefund(ctx context.Context, d payment.RefundDecision) (sh
 			return s.declineRefund(ctx, tx, d)
 		}
 		return s.beginRefund(ctx, tx, refundRow{
-			Order: d.Order, Request: payment.RefundNumber(d.Order), Reason: payment.ReasonRefundShop,
-			RequestedBy: d.By, RequestedAt: d.At, DecidedBy: d.By, DecidedAt: d.At, Note: clip(d.Note, maxReason),
+			Order: d.Order, Reason: payment.ReasonRefundShop, RequestedBy: d.By, RequestedAt: d.At, DecidedBy: d.By,
+			DecidedAt: d.At, Note: clip(d.Note, maxReason),
 		}, refundable)
 	})
 }
@@ -134,13 +133,13 @@ func (s Refunds) declineRefund(ctx context.Context, tx bun.Conn, d payment.Refun
 	if err != nil {
 		return o, err
 	}
-	r, known, err := s.lockRefund(ctx, tx, o.ID)
+	r, err := s.lockRefund(ctx, tx, o.ID)
 	switch {
 	case err != nil:
 		return o, err
-	case known && r.State == payment.RefundDeclined:
+	case r.State == payment.RefundDeclined:
 		return o, nil
-	case !known || r.State != payment.RefundRequested || !slices.Contains(refundable, o.State):
+	case r.State != payment.RefundRequested || !slices.Contains(refundable, o.State):
 		return o, shop.ErrNoRow
 	}
 	o.Reason = payment.ReasonRefundDeclined
@@ -156,8 +155,8 @@ func (s Refunds) declineRefund(ctx context.Context, tx bun.Conn, d payment.Refun
 type refundRow struct {
 	bun.BaseModel `bun:"table:refunds"`
 
-	Order       shop.ID             `bun:"order_id,pk"`
-	Request     string              `bun:"request"`
+	Request     string              `bun:"request,pk"`
+	Order       shop.ID             `bun:"order_id"`
 	State       payment.RefundState `bun:"state"`
 	AmountFen   int64               `bun:"amount_fen"`
 	Reason      string              `bun:"reason"`
@@ -180,35 +179,46 @@ func (r *refundRow) refund() payment.Refund {
 	}
 }
 
-// lockRefund reads the refund of an order, if it exists, and locks it until the transaction ends.
-func (s Refunds) lockRefund(ctx context.Context, tx bun.Conn, order shop.ID) (row refundRow, known bool, err error) {
-	q := tx.NewSelect().Model(&row).Where("order_id = ?", order)
-	err = s.locking(q).Scan(ctx)
-	if errors.Is(err, sql.ErrNoRows) {
-		return row, false, nil
-	}
-	return row, err == nil, err
+// lastRefund selects the newest refund of an order. A longer number is newer.
+func lastRefund(q *bun.SelectQuery, order shop.ID) *bun.SelectQuery {
+	return q.Where("order_id = ?", order).OrderExpr("LENGTH(request) DESC, request DESC").Limit(1)
 }
 
-// replaceRefund replaces the locked refund `before` if known is set, otherwise it inserts the first refund of the order.
-// It keeps the steps of a declined request.
-func (s Refunds) replaceRefund(ctx context.Context, tx bun.Conn, before *refundRow, known bool, r *refundRow) error {
-	if known && before.State == payment.RefundDeclined {
+// lockRefund reads the newest refund of an order and locks it until the transaction ends. An empty row: the order has
+// no refund.
+func (s Refunds) lockRefund(ctx context.Context, tx bun.Conn, order shop.ID) (row refundRow, err error) {
+	err = s.locking(lastRefund(tx.NewSelect().Model(&row), order)).Scan(ctx)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	return row, err
+}
+
+// replaceRefund replaces the locked newest refund, or inserts the next one if there is none or it is done. It keeps the
+// steps of a declined request.
+func (s Refunds) replaceRefund(ctx context.Context, tx bun.Conn, before, r *refundRow) error {
+	if before.State == "" || before.State == payment.RefundDone {
+		count, err := tx.NewSelect().Model((*refundRow)(nil)).Where("order_id = ?", r.Order).Count(ctx)
+		if err != nil {
+			return err
+		}
+		r.Request = payment.RefundNumber(r.Order, int(count)+1)
+		return insert(ctx, tx, r)
+	}
+	if before.State == payment.RefundDeclined {
 		if err := s.Orders().keepSteps(ctx, tx, r.Order, before.steps(before.RequestedBy)...); err != nil {
 			return err
 		}
 	}
-	if known {
-		_, err := tx.NewUpdate().Model(r).WherePK().Exec(ctx)
-		return err
-	}
-	return insert(ctx, tx, r)
+	r.Request = before.Request
+	_, err := tx.NewUpdate().Model(r).WherePK().Exec(ctx)
+	return err
 }
 
 // setState changes a locked order to another state with the same units, or changes only its reason. The order becomes
 // unpublished.
 func (s Refunds) setState(ctx context.Context, tx bun.Conn, o *shop.Order, to shop.OrderState) error {
-	return s.Orders().changeState(ctx, tx, o, to, "reason = ?", o.Reason)
+	return s.Orders().changeState(ctx, tx, o, to, "reason = ?, refunded_fen = ?", o.Reason, o.RefundedFen)
 }
 
 // ClaimRefunds claims open refunds of changeable orders that are due and were decided until decidedBy, and counts an
@@ -226,7 +236,7 @@ func (s Refunds) ClaimRefunds(
 			r.Attempts++
 			r.NextAt = new(now.Add(payment.RefundPause(r.Attempts)))
 			err := execMatching(ctx, tx, 1, "count an attempt",
-				"UPDATE refunds SET attempts = ?, next_at = ? WHERE order_id = ?", r.Attempts, *r.NextAt, r.Order)
+				"UPDATE refunds SET attempts = ?, next_at = ? WHERE request = ?", r.Attempts, *r.NextAt, r.Request)
 			if err != nil {
 				return err
 			}
@@ -269,12 +279,13 @@ func (s Refunds) FinishRefund(ctx context.Context, order shop.ID, now shop.Milli
 		case o.State != shop.Refunding:
 			return o, shop.ErrNoRow
 		}
+		o.RefundedFen = o.AmountFen
 		if err := s.setState(ctx, tx, &o, shop.Refunded); err != nil {
 			return o, err
 		}
 		err = execMatching(ctx, tx, 1, "close its refund",
-			"UPDATE refunds SET state = ?, done_at = ?, next_at = NULL, note = '' WHERE order_id = ?", payment.RefundDone,
-			now, order)
+			"UPDATE refunds SET state = ?, done_at = ?, next_at = NULL, note = '' WHERE order_id = ? AND state IN (?)",
+			payment.RefundDone, now, order, bun.List([]payment.RefundState{payment.RefundOpen, payment.RefundStuck}))
 		if err != nil {
 			return o, err
 		}
@@ -282,10 +293,10 @@ func (s Refunds) FinishRefund(ctx context.Context, order shop.ID, now shop.Milli
 	})
 }
 
-// RefundOf reads the refund of an order. ErrNoRow: it has no refund.
+// RefundOf reads the newest refund of an order. ErrNoRow: it has no refund.
 func (s Refunds) RefundOf(ctx context.Context, order shop.ID) (payment.Refund, error) {
 	var row refundRow
-	err := s.db.NewSelect().Model(&row).Where("order_id = ?", order).Scan(ctx)
+	err := lastRefund(s.db.NewSelect().Model(&row), order).Scan(ctx)
 	return row.refund(), wrap("read the refund of order "+order.String(), err)
 }
 

@@ -71,8 +71,8 @@ func (s Reports) SumSale(ctx context.Context, sale shop.ID, from, to shop.Millis
 			return err
 		}
 		err = rows().ColumnExpr("COALESCE(SUM(CASE WHEN paid_at > 0 THEN amount_fen ELSE 0 END), 0) AS paid_fen").
-			ColumnExpr("COALESCE(SUM(CASE WHEN state = ? THEN amount_fen ELSE 0 END), 0) AS refunded_fen", shop.Refunded).
-			ColumnExpr("COALESCE(SUM(CASE WHEN state = ? THEN amount_fen ELSE 0 END), 0) AS refunding_fen", shop.Refunding).
+			ColumnExpr("COALESCE(SUM(refunded_fen), 0) AS refunded_fen").
+			ColumnExpr("COALESCE(SUM(CASE WHEN state = ? THEN amount_fen - refunded_fen ELSE 0 END), 0) AS refunding_fen", shop.Refunding).
 			Scan(ctx, &sums.Money)
 		if err == nil {
 			err = addPruned(ctx, tx, sale, &sums)

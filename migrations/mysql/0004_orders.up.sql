@@ -12,6 +12,7 @@ CREATE TABLE IF NOT EXISTS orders (
   qty               INT NOT NULL DEFAULT 1,
   price_fen         BIGINT NOT NULL,
   amount_fen        BIGINT NOT NULL,
+  refunded_fen      BIGINT NOT NULL DEFAULT 0, -- part of amount_fen; the state is `refunded` when all is refunded
   sale_version      BIGINT NOT NULL, -- version of the sale from which the price is
   state             VARCHAR(12) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT 'pending',
   rev               BIGINT NOT NULL DEFAULT 1, -- grows with each new state

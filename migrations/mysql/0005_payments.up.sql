@@ -31,11 +31,12 @@ CREATE TABLE IF NOT EXISTS payments (
   KEY payments_outcome (outcome, seen_at)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4
 --bun:split
--- One refund per order, of the whole payment: an order has one trade, and the gateway identifies the refund by its
--- request number. A declined refund may be requested again. Instants are Unix ms, 0 = not yet.
+-- The refunds of an order, at most one of which is not done. An order has one trade, and the gateway identifies a refund
+-- by its request number. A declined refund may be requested again. Instants are Unix ms, 0 = not yet.
 CREATE TABLE IF NOT EXISTS refunds (
-  order_id   BIGINT NOT NULL PRIMARY KEY,
-  request    VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL, -- the refund's number at the gateway
+  -- the refund's number at the gateway: R and the order id, for later refunds also - and a number
+  request    VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL PRIMARY KEY,
+  order_id   BIGINT NOT NULL,
   state      VARCHAR(12) CHARACTER SET ascii COLLATE ascii_bin NOT NULL, -- `requested`, `open`, `stuck`, `done`, `declined`
   amount_fen BIGINT NOT NULL,
   reason     VARCHAR(200) NOT NULL, -- a code of the program, or the buyer's text
@@ -47,7 +48,7 @@ CREATE TABLE IF NOT EXISTS refunds (
   attempts   INT NOT NULL,
   next_at    BIGINT NULL,           -- the next request to the gateway; NULL: none
   note       VARCHAR(200) NOT NULL, -- result of the last attempt, or the operator's note
-  UNIQUE KEY refunds_request (request),
+  KEY refunds_order (order_id),
   -- due refunds; nearly all rows are NULL
   KEY refunds_due (next_at),
   -- refunds of a state, newest first

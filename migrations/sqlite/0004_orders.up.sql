@@ -10,6 +10,7 @@ CREATE TABLE IF NOT EXISTS orders (
   qty               INTEGER NOT NULL,
   price_fen         INTEGER NOT NULL,
   amount_fen        INTEGER NOT NULL,
+  refunded_fen      INTEGER NOT NULL DEFAULT 0, -- part of amount_fen; the state is `refunded` when all is refunded
   sale_version      INTEGER NOT NULL, -- version of the sale from which the price is
   state             TEXT NOT NULL CHECK (length(state) <= 12),
   rev               INTEGER NOT NULL, -- grows with each new state

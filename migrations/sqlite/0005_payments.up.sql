@@ -37,11 +37,12 @@ CREATE INDEX IF NOT EXISTS payments_paid ON payments (paid_at, trade_no)
 -- payments that operators must check
 CREATE INDEX IF NOT EXISTS payments_outcome ON payments (outcome, seen_at)
 --bun:split
--- One refund per order, of the whole payment: an order has one trade, and the gateway identifies the refund by its
--- request number. A declined refund may be requested again. Instants are Unix ms, 0 = not yet.
+-- The refunds of an order, at most one of which is not done. An order has one trade, and the gateway identifies a refund
+-- by its request number. A declined refund may be requested again. Instants are Unix ms, 0 = not yet.
 CREATE TABLE IF NOT EXISTS refunds (
-  order_id   INTEGER NOT NULL PRIMARY KEY,
-  request    TEXT NOT NULL UNIQUE CHECK (length(request) <= 64), -- the refund's number at the gateway
+  -- the refund's number at the gateway: R and the order id, for later refunds also - and a number
+  request    TEXT NOT NULL PRIMARY KEY CHECK (length(request) <= 64),
+  order_id   INTEGER NOT NULL,
   state      TEXT NOT NULL CHECK (length(state) <= 12), -- `requested`, `open`, `stuck`, `done`, `declined`
   amount_fen INTEGER NOT NULL,
   reason     TEXT NOT NULL CHECK (length(reason) <= 200), -- a code of the program, or the buyer's text
@@ -54,6 +55,8 @@ CREATE TABLE IF NOT EXISTS refunds (
   next_at    INTEGER NULL,     -- the next request to the gateway; NULL: none
   note       TEXT NOT NULL CHECK (length(note) <= 200) -- result of the last attempt, or the operator's note
 ) STRICT
+--bun:split
+CREATE INDEX IF NOT EXISTS refunds_order ON refunds (order_id)
 --bun:split
 -- due refunds
 CREATE INDEX IF NOT EXISTS refunds_due ON refunds (next_at) WHERE next_at IS NOT NULL

@@ -44,7 +44,7 @@ func TestShopWithPaymentsNeedsItsGateway(t *testing.T) {
 	for _, args := range [][]string{{"recover"}, {"recover", "settle", sale.ID.String(), "--end"}, {"serve"}} {
 		out, code := run(t, append(s.settings, another...), args...)
 		if code != 1 || !strings.Contains(out, "another account (alipay production, app 2021001)") {
-			t.Errorf("%v with another account: exit code %d, want 1; %s", args, code, out)
+			t.Fatalf("%v with another account: exit code %d, want 1; %s", args, code, out)
 		}
 	}
 	s.start("STAMPEDE_ROLES=api")
