@@ -78,8 +78,7 @@ var points = []Point{
 	at("late.after-publish", after, "script publish").calledBy("payment.(*PaymentService).revive"),
 	at("late.after-refunding", after, "Refunds.BeginRefund"),
 
-	at("refund.after-request", after, "Refunds.RequestRefund"), // the request is stored; the policy has not decided
-	at("refund.after-decide", after, "Refunds.DecideRefund"),
+	at("refund.after-request", after, "Refunds.RequestRefund"), // the request is stored, and the policy has decided
 	at("refund.before-send", before, "Gateway.Refund"),
 	at("refund.after-send", after, "Gateway.Refund"),
 	at("refund.after-commit", after, "Refunds.FinishRefund"),
