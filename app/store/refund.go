@@ -194,8 +194,8 @@ func (s Refunds) lockRefund(ctx context.Context, tx bun.Conn, order shop.ID) (ro
 	return row, err
 }
 
-// replaceRefund replaces the locked newest refund, or inserts the next one if there is none or it is done. It keeps the
-// steps of a declined request.
+// replaceRefund replaces the locked newest refund, unless it is missing or done: then it inserts the next one. It keeps
+// the steps of a declined request.
 func (s Refunds) replaceRefund(ctx context.Context, tx bun.Conn, before, r *refundRow) error {
 	if before.State == "" || before.State == payment.RefundDone {
 		count, err := tx.NewSelect().Model((*refundRow)(nil)).Where("order_id = ?", r.Order).Count(ctx)

@@ -36,11 +36,12 @@ export class Relay {
 
   /** Closes the sockets with a code, like a server that drains (4000) or blocks (4507). New ones are accepted. */
   async close(code) {
-    for (const { client, server } of this.#links) {
+    const links = [...this.#links]
+    this.#links.clear() // the page may send until its side has closed, and the browser reports a frame to a closed socket
+    for (const { client, server } of links) {
       await server.close()
       await client.close({ code, reason: '' })
     }
-    this.#links.clear()
   }
 
   /** Announces a drain, and closes all sockets. */
@@ -69,7 +70,7 @@ export class Relay {
   }
 
   #fromPage(link, text) {
-    if (this.#stalled) return
+    if (this.#stalled || !this.#links.has(link)) return
     const frame = JSON.parse(text)
     this.received.push(frame)
     const answer = this.#answers.find(({ op, times }) => op === frame.op && times > 0)

@@ -123,6 +123,7 @@ const order: Schema<Order> = v.pipe(
     qty: number,
     price_fen: number,
     amount_fen: number,
+    refunded_fen: optional(number),
     state,
     reason: optional(text),
     ticket: number,
