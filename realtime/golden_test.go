@@ -104,13 +104,17 @@ var (
 		o.Reason, o.CancelledAt, o.PaidAt, o.TradeNo = shop.ReasonLateSoldOut, goldNow+298_600, goldNow+298_000,
 			goldPaid.TradeNo
 	})
-	goldLateRefunded    = goldWith(goldTooLate, func(o *shop.Order) { o.State, o.Rev = shop.Refunded, 4 })
+	goldLateRefunded = goldWith(goldTooLate, func(o *shop.Order) {
+		o.State, o.Rev, o.RefundedFen = shop.Refunded, 4, o.AmountFen
+	})
 	goldRefundRequested = goldWith(goldPaid, func(o *shop.Order) { o.Rev, o.Reason = 3, payment.ReasonRefundRequested })
 	goldDeclined        = goldWith(goldPaid, func(o *shop.Order) { o.Rev, o.Reason = 4, payment.ReasonRefundDeclined })
 	goldRefunding       = goldWith(goldPaid,
 		func(o *shop.Order) { o.State, o.Rev, o.Reason = shop.Refunding, 5, payment.ReasonRefundBuyer })
-	goldRefunded = goldWith(goldRefunding, func(o *shop.Order) { o.State, o.Rev = shop.Refunded, 6 })
-	goldShipped  = goldWith(goldPaid, func(o *shop.Order) {
+	goldRefunded = goldWith(goldRefunding, func(o *shop.Order) {
+		o.State, o.Rev, o.RefundedFen = shop.Refunded, 6, o.AmountFen
+	})
+	goldShipped = goldWith(goldPaid, func(o *shop.Order) {
 		o.State, o.Rev, o.Tracking, o.Address = shop.Shipped, 3, "SF1000000000001", goldAddress
 	})
 )

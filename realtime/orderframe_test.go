@@ -24,7 +24,7 @@ func TestOrderFrameEqualsEncodingJSON(t *testing.T) {
 		o := shop.Order{
 			ID: shop.ID(rapid.Int64Min(1).Draw(t, "id")), Sale: shop.ID(rapid.Int64Min(1).Draw(t, "sale")),
 			ProductName: text("name"), Qty: int(number("qty")),
-			PriceFen: number("price"), AmountFen: number("amount"),
+			PriceFen: number("price"), AmountFen: number("amount"), RefundedFen: number("refunded"),
 			State: rapid.SampledFrom(
 				[]shop.OrderState{shop.Pending, shop.Paid, shop.OrderState(text("state"))},
 			).Draw(t, "which state"),

@@ -239,6 +239,9 @@ func OrderFrame(o *shop.Order) []byte {
 	b = appendNumber(b, "qty", int64(o.Qty))
 	b = appendNumber(b, "price_fen", o.PriceFen)
 	b = appendNumber(b, "amount_fen", o.AmountFen)
+	if o.RefundedFen != 0 {
+		b = appendNumber(b, "refunded_fen", o.RefundedFen)
+	}
 	b = appendAll(b, `,"state":"`, string(o.State), `"`)
 	b = appendText(b, "reason", o.Reason)
 	b = appendNumber(b, "ticket", o.Ticket)
