@@ -3,7 +3,6 @@ package backoffice
 import (
 	"context"
 	"errors"
-	"sync"
 
 	"stampede/app/journal"
 	"stampede/app/payment"
@@ -29,25 +28,16 @@ func (ss *ShippingService) confirmPayments(
 		return nil, shop.Fail(shop.WrongState, "the database has lost writes since these orders were paid, and this node "+
 			"cannot query the gateway: set its STAMPEDE_ALIPAY_ variables, or ship through a node that has them")
 	}
-	var (
-		mu        sync.Mutex
-		confirmed = make(map[shop.ID]bool, len(doubtful))
-		failed    error
-		running   sync.WaitGroup
-		free      = make(chan struct{}, maxPaymentQueries)
-	)
-	for _, id := range doubtful {
-		free <- struct{}{}
-		running.Go(func() {
-			defer func() { <-free }()
-			paid, err := ss.confirmPayment(ctx, id, now, actor.DryRun)
-			mu.Lock()
-			defer mu.Unlock()
-			confirmed[id], failed = paid, errors.Join(failed, err)
-		})
+	paid := make([]bool, len(doubtful))
+	err = shop.Concurrently(maxPaymentQueries, len(doubtful), func(i int) (err error) {
+		paid[i], err = ss.confirmPayment(ctx, doubtful[i], now, actor.DryRun)
+		return err
+	})
+	confirmed := make(map[shop.ID]bool, len(doubtful))
+	for i, id := range doubtful {
+		confirmed[id] = paid[i]
 	}
-	running.Wait()
-	return confirmed, shop.UnknownOutcome("query the payments of the orders", failed)
+	return confirmed, shop.UnknownOutcome("query the payments of the orders", err)
 }
 
 func (ss *ShippingService) confirmPayment(

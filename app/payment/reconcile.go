@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"stampede/app/shop"
@@ -125,17 +124,11 @@ func (d *DailyReconciliation) compare(
 // readCases queries the gateway before it reads the database, so that payments settled in between are not differences.
 func (d *DailyReconciliation) readCases(ctx context.Context, orders []shop.ID) ([]payDayCase, error) {
 	cases := make([]payDayCase, len(orders))
-	slots := make(chan struct{}, payDayQueries)
-	var wg sync.WaitGroup
-	for i, order := range orders {
-		slots <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-slots }()
-			trade, err := d.Gateway.Query(ctx, order)
-			cases[i] = payDayCase{order: order, trade: trade, queryErr: err}
-		})
-	}
-	wg.Wait()
+	_ = shop.Concurrently(payDayQueries, len(orders), func(i int) error {
+		trade, err := d.Gateway.Query(ctx, orders[i])
+		cases[i] = payDayCase{order: orders[i], trade: trade, queryErr: err}
+		return nil
+	})
 	rows, err := d.Orders.OrdersByID(ctx, orders)
 	if err != nil {
 		return nil, fmt.Errorf("read orders: %w", err)

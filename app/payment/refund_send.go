@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -73,20 +72,11 @@ func (r *Refunder) RunOnce(ctx context.Context) error {
 }
 
 func (r *Refunder) tryAll(ctx context.Context, due []Refund) error {
-	failed := make([]error, len(due))
-	slots := make(chan struct{}, maxRefundCalls)
-	var wg sync.WaitGroup
-	for i := range due {
-		slots <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-slots }()
-			ctx, cancel := context.WithTimeout(ctx, refundTimeout)
-			defer cancel()
-			failed[i] = r.try(ctx, &due[i])
-		})
-	}
-	wg.Wait()
-	return errors.Join(failed...)
+	return shop.Concurrently(maxRefundCalls, len(due), func(i int) error {
+		ctx, cancel := context.WithTimeout(ctx, refundTimeout)
+		defer cancel()
+		return r.try(ctx, &due[i])
+	})
 }
 
 // try makes one attempt. Gateway errors are not returned; they are stored in the refund's note.

@@ -56,10 +56,7 @@ type holdComparison struct {
 }
 
 func (c *holdComparison) add(ctx context.Context, holds []shop.OpenHold) error {
-	ids := make([]shop.ID, len(holds))
-	for i, h := range holds {
-		ids[i] = h.Order
-	}
+	ids := shop.Mapped(holds, func(h shop.OpenHold) shop.ID { return h.Order })
 	rows, err := c.Store.Orders().OrdersByID(ctx, ids)
 	if err != nil {
 		return fmt.Errorf("read rows: %w", err)

@@ -154,20 +154,12 @@ func (d *Driver) Check(ctx context.Context) error {
 
 // eachPartition runs work for the partitions, at most maxConcurrentChecks at a time.
 func (d *Driver) eachPartition(partitions []int, work func(p int) error) error {
-	failed := make([]error, len(partitions))
-	free := make(chan struct{}, maxConcurrentChecks)
-	var running sync.WaitGroup
-	for i, p := range partitions {
-		free <- struct{}{}
-		running.Go(func() {
-			defer func() { <-free }()
-			if err := work(p); err != nil {
-				failed[i] = fmt.Errorf("partition %d: %w", p, err)
-			}
-		})
-	}
-	running.Wait()
-	return errors.Join(failed...)
+	return shop.Concurrently(maxConcurrentChecks, len(partitions), func(i int) error {
+		if err := work(partitions[i]); err != nil {
+			return fmt.Errorf("partition %d: %w", partitions[i], err)
+		}
+		return nil
+	})
 }
 
 // check recovers the partition if needed and returns its epoch. behind: the recovery failed, and the database may have
