@@ -49,7 +49,8 @@ func goldAlarm() *board.Board {
 			{P: 1, Rejects: true},
 			{P: 2, ClosedAt: goldNow - 2000},
 		},
-		Nodes: []board.NodeFigures{{ID: 3, Roles: []string{}, Leases: []board.Lease{}, Risk: "semi-sync is off", Problems: 2}},
+		Nodes:    []board.NodeFigures{{ID: 3, Roles: []string{}, Leases: []board.Lease{}, Risk: "semi-sync is off", Problems: 2}},
+		Payments: board.PaymentFigures{Differences: 3},
 		Alarms: []board.Alarm{{
 			Name: board.AlarmRedisUnreachable, Since: goldNow - 3000, Link: "deploy/RUNBOOK.md#redis-is-away",
 			Message: "Redis does not respond. The figures are of one node.",

@@ -2,7 +2,7 @@ package alipay
 
 import (
 	"cmp"
-	"fmt"
+	"net/http"
 	"net/url"
 	"strings"
 	"time"
@@ -15,6 +15,9 @@ import (
 
 // Production is the address of the production gateway.
 const Production = "https://openapi.alipay.com/gateway.do"
+
+// Zone is the time zone of the gateway's times and bills. It has no summer time.
+var Zone = time.FixedZone("Asia/Shanghai", 8*60*60)
 
 // IsReal reports whether the host of the address belongs to Alipay, production or sandbox.
 func IsReal(gateway string) bool {
@@ -31,8 +34,11 @@ func IsReal(gateway string) bool {
 	return false
 }
 
-// DefaultTimeout limits one call to the gateway.
-const DefaultTimeout = 5 * time.Second
+const (
+	// DefaultTimeout limits one call to the gateway.
+	DefaultTimeout = 5 * time.Second
+	fileTimeout    = time.Minute // limits the download of a bill
+)
 
 // Options contains the settings of the shop's account at Alipay. Keys are strings: PEM, or the plain base64 that
 // Alipay's key tool writes.
@@ -67,8 +73,8 @@ func (e *KeyError) Unwrap() error { return e.Err }
 // Alipay implements payment.Gateway. It is safe for concurrent use.
 type Alipay struct {
 	options Options
-	zone    *time.Location
 	client  *alipay.Client
+	files   *http.Client // downloads bills
 	breaker *gobreaker.CircuitBreaker[struct{}]
 	certSN  string // serial number of the gateway's certificate; empty in public-key mode
 }
@@ -78,11 +84,7 @@ var _ payment.Gateway = (*Alipay)(nil)
 // New reads the keys and makes no call. A *KeyError names the first invalid key.
 func New(o Options) (*Alipay, error) {
 	o.Gateway, o.Timeout = cmp.Or(o.Gateway, Production), cmp.Or(max(o.Timeout, 0), DefaultTimeout)
-	zone, err := time.LoadLocation("Asia/Shanghai")
-	if err != nil {
-		return nil, fmt.Errorf("the gateway's time zone: %w", err)
-	}
-	a := &Alipay{options: o, zone: zone, breaker: newBreaker()}
+	a := &Alipay{options: o, breaker: newBreaker(), files: &http.Client{Timeout: fileTimeout}}
 	if err := a.setUpClient(); err != nil {
 		return nil, err
 	}
@@ -90,4 +92,7 @@ func New(o Options) (*Alipay, error) {
 }
 
 // CloseIdle closes idle connections. Calls in progress continue.
-func (a *Alipay) CloseIdle() { a.client.Client.CloseIdleConnections() }
+func (a *Alipay) CloseIdle() {
+	a.client.Client.CloseIdleConnections()
+	a.files.CloseIdleConnections()
+}

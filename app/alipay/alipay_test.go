@@ -41,6 +41,7 @@ func TestEveryPaymentMethodMakesOneTrade(t *testing.T) {
 			if paid.State != payment.TradePaid || time.Since(paid.PaidAt.Time()).Abs() > time.Minute {
 				t.Fatalf("after the payment: got %+v, want %v, paid now", paid, payment.TradePaid)
 			}
+			paid.Mark = request(order, via).Mark // only in notifications and lists
 			notified, err := c.VerifyNotification(c.notifications(t, 1)[0])
 			if err != nil || notified != paid {
 				t.Errorf("notification: got %+v, %v, want %+v", notified, err, paid)

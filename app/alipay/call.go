@@ -50,9 +50,12 @@ func errUnknown(method string, err error) error {
 	return fmt.Errorf("%s: %w: %w", method, err, shop.ErrTransient)
 }
 
+// formatTime formats a time for the gateway.
+func formatTime(at shop.Millis) string { return at.Time().In(Zone).Format(timeFormat) }
+
 // parseTime parses a time of the gateway. It returns 0 for an invalid time.
-func (a *Alipay) parseTime(text string) shop.Millis {
-	t, err := time.ParseInLocation(timeFormat, text, a.zone)
+func parseTime(text string) shop.Millis {
+	t, err := time.ParseInLocation(timeFormat, text, Zone)
 	if err != nil {
 		return 0
 	}

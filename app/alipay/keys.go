@@ -23,7 +23,7 @@ func (a *Alipay) setUpClient() error {
 	// every certificate that a message names. The modes differ only in this and in the address.
 	a.client, err = alipay.New(
 		a.options.AppID, base64.StdEncoding.EncodeToString(x509.MarshalPKCS1PrivateKey(private)), false,
-		alipay.WithSandboxGateway(a.options.Gateway), alipay.WithTimeLocation(a.zone),
+		alipay.WithSandboxGateway(a.options.Gateway), alipay.WithTimeLocation(Zone),
 		alipay.WithHTTPClient(newHTTP(a.options.Timeout)),
 	)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,6 +20,9 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// listDelay is how long after a change the gateway lists it.
+const listDelay = 5 * time.Minute
+
 // sharedKeys are created once, because key generation is slow.
 var sharedKeys = sync.OnceValues(sim.NewKeys)
 
@@ -28,6 +32,8 @@ type testSetup struct {
 	sim     *sim.Simulator
 	options alipay.Options
 	client  *http.Client
+
+	ahead atomic.Int64 // the gateway's clock is ahead by this time, in nanoseconds
 
 	mu       sync.Mutex
 	received []url.Values
@@ -41,6 +47,7 @@ func newTestSetup(t testing.TB, change func(*alipay.Options)) *testSetup {
 	c := &testSetup{reply: "success", client: &http.Client{}}
 	c.sim, err = sim.New(sim.Options{
 		Keys: keys, Schedule: []time.Duration{time.Millisecond, time.Millisecond, time.Millisecond},
+		Now: func() time.Time { return time.Now().Add(time.Duration(c.ahead.Load())) }, ListDelay: listDelay,
 	})
 	kit.Must(t, err)
 	notifyServer := httptest.NewServer(http.HandlerFunc(c.receive))
@@ -113,9 +120,13 @@ func (s *testSetup) pay(t *testing.T, order shop.ID, via payment.PayVia) {
 
 func request(order shop.ID, via payment.PayVia) payment.PayRequest {
 	return payment.PayRequest{
-		Order: order, Via: via, AmountFen: 19801, Subject: "电饭煲 2/3 & more",
+		Order: order, Via: via, AmountFen: 19801, Subject: "电饭煲 2/3 & more", Mark: markOf(order),
 		ExpiresAt: shop.MillisOf(time.Now().Add(time.Hour)),
 	}
+}
+
+func markOf(order shop.ID) payment.Mark {
+	return payment.Mark{Shop: "5f3a09c181be22d0", Sale: order + 1000, User: order + 2000, Qty: 2}
 }
 
 func (s *testSetup) query(t *testing.T, order shop.ID) payment.Trade {

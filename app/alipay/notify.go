@@ -37,7 +37,9 @@ func (a *Alipay) VerifyNotification(form url.Values) (payment.Trade, error) {
 	if err != nil {
 		return payment.Trade{}, errForged("invalid signature: %v", err)
 	}
-	return a.readNotification(n)
+	t, err := a.readNotification(n)
+	t.Mark, t.Refund = payment.ParseMark(form.Get("body")), form.Get("out_biz_no")
+	return t, err
 }
 
 // readNotification reads a verified notification. A malformed notification with a valid signature is not forged: the
@@ -53,7 +55,7 @@ func (a *Alipay) readNotification(n *alipay.Notification) (payment.Trade, error)
 		return payment.Trade{}, fmt.Errorf("notification about order %v: trade_no %q, trade_status %q, total_amount %q are invalid",
 			id, n.TradeNo, n.TradeStatus, n.TotalAmount)
 	}
-	t := payment.Trade{Order: id, No: n.TradeNo, State: state, AmountFen: amount, PaidAt: a.parseTime(n.GmtPayment)}
+	t := payment.Trade{Order: id, No: n.TradeNo, State: state, AmountFen: amount, PaidAt: parseTime(n.GmtPayment)}
 	if n.RefundFee != "" {
 		if t.RefundedFen, err = shop.ParseFen(n.RefundFee); err != nil {
 			return payment.Trade{}, fmt.Errorf("notification about order %v: refund_fee: %w", id, err)

@@ -28,7 +28,8 @@ func (a *Alipay) Pay(ctx context.Context, r payment.PayRequest) (payment.Payment
 	trade := alipay.Trade{
 		NotifyURL: a.options.NotifyURL, ReturnURL: a.options.ReturnURL,
 		OutTradeNo: r.Order.String(), TotalAmount: shop.FormatFen(r.AmountFen), Subject: cleanSubject(r.Subject),
-		ProductCode: products[r.Via], TimeExpire: r.ExpiresAt.Time().In(a.zone).Format(timeFormat),
+		Body: r.Mark.String(), ProductCode: products[r.Via],
+		TimeExpire: formatTime(r.ExpiresAt),
 	}
 	switch r.Via {
 	case payment.ViaPage:

@@ -47,7 +47,7 @@ func (a *Alipay) Query(ctx context.Context, id shop.ID) (payment.Trade, error) {
 	if reply.OutTradeNo != id.String() || !known || amountErr != nil || reply.TradeNo == "" {
 		return payment.Trade{}, errUnknown(request.APIName(), fmt.Errorf("the reply for order %v is invalid: %+v", id, reply))
 	}
-	paid := a.parseTime(reply.SendPayDate)
+	paid := parseTime(reply.SendPayDate)
 	t := payment.Trade{Order: id, No: reply.TradeNo, State: state, AmountFen: amount, PaidAt: paid}
 	if state == payment.TradeClosed && paid != 0 {
 		t.RefundedFen = amount

@@ -70,6 +70,8 @@ type Options struct {
 	Settings       *backoffice.SettingsService
 	Journal        store.Journal
 	Reconciliation *payment.DailyReconciliation
+	Listing        *payment.Listing
+	Differences    store.Differences
 	// Readiness runs the checklist of a sale.
 	Readiness func(ctx context.Context, sale shop.ID) (backoffice.Readiness, error)
 	// Mount serves sockets at the path. The handlers in front run before the upgrade.

@@ -30,7 +30,8 @@ type (
 func operatorRoutes(front *front, o *Options, r fiber.Router) {
 	(&operatorShopHandlers{front, o.Board, o.Now, o.Settings, o.Blocks, o.Journal}).routes(r)
 	(&searchHandlers{front, o.Search}).routes(r)
-	(&adminHandlers{front, o.Users, o.Reconciliation, o.FailedJobs}).routes(r)
+	(&adminHandlers{front, o.Users, o.FailedJobs}).routes(r)
+	(&paymentHandlers{front, o.Reconciliation, o.Listing, o.Differences, o.Refunds, o.Search}).routes(r)
 	(&failedJobHandlers{front, o.FailedJobs}).routes(r)
 	(&operatorOrderHandlers{front, o.Refunds, o.Shipping}).routes(r)
 	(&operatorSaleHandlers{front, o.Sales, o.Reports, o.Zone}).routes(r)
@@ -70,7 +71,10 @@ func (h *operatorOrderHandlers) refunds(c *fiber.Ctx) error {
 		return shop.Fail(shop.BadRequest, "state must be `requested`, `open`, `stuck`, `done` or `declined`")
 	}
 	var err error
-	if q.Before, q.Limit, err = parseBefore(c); err != nil {
+	if q.Before = c.Query("before"); len(q.Before) > maxTrade {
+		return shop.Fail(shop.BadRequest, "before must be the request number of a refund")
+	}
+	if q.Limit, err = queryInt(c, "limit", defaultSize, 1, maxSize); err != nil {
 		return err
 	}
 	return respondPage(c, "refunds", func(ctx context.Context) ([]payment.Refund, bool, error) {
@@ -99,13 +103,16 @@ type shipBody struct {
 	Carrier  string `json:"carrier"`
 	Tracking string `json:"tracking"`
 	Replace  bool   `json:"replace"`
+	// PartRefunded confirms that an order is shipped of which a part was refunded.
+	PartRefunded bool `json:"part_refunded"`
 }
 
 func (h *operatorOrderHandlers) ship(
 	ctx context.Context, actor journal.Actor, order shop.ID, b shipBody,
 ) (operatorOrder, error) {
 	parcel := store.Parcel{Order: order, Carrier: b.Carrier, Tracking: b.Tracking}
-	shipped, err := h.Shipping.Ship(ctx, actor, parcel, b.Replace)
+	how := store.Shipping{Replace: b.Replace, PartRefunded: b.PartRefunded}
+	shipped, err := h.Shipping.Ship(ctx, actor, parcel, how)
 	return operatorOrder{Order: shipped, User: shipped.User}, err
 }
 

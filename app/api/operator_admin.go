@@ -2,13 +2,11 @@ package api
 
 import (
 	"context"
-	"time"
 
 	"github.com/gofiber/fiber/v2"
 
 	"stampede/app/backoffice"
 	"stampede/app/journal"
-	"stampede/app/payment"
 	"stampede/app/shop"
 )
 
@@ -30,18 +28,16 @@ type (
 // adminHandlers serve rare operations with a large effect.
 type adminHandlers struct {
 	*front
-	Users          *backoffice.UserService
-	Reconciliation *payment.DailyReconciliation
-	FailedJobs     *backoffice.FailedJobs
+	Users      *backoffice.UserService
+	FailedJobs *backoffice.FailedJobs
 }
 
-// routes registers routes of rare operations with a large effect: accounts, the back office's stream
-// and reconciliation. Operations that are irreversible or grant rights require an admin.
+// routes registers routes of rare operations with a large effect: accounts and the back office's stream. Operations
+// that are irreversible or grant rights require an admin.
 func (h *adminHandlers) routes(r fiber.Router) {
 	r.Post("/users/:id/role", h.asAdmin(operationOn(h.setRole)))
 	r.Post("/users/:id/revoke", h.asAdmin(operationOn(h.revokeUser)))
 	r.Post("/users/:id/delete", h.asAdmin(operationOn(h.deleteUser)))
-	r.Get("/payments/reconciliation", h.anyOperator(h.reconcileDay))
 	r.Post("/backoffice/repost", h.asActor(h.repost))
 }
 
@@ -61,21 +57,6 @@ func (h *adminHandlers) revokeUser(
 
 func (h *adminHandlers) deleteUser(ctx context.Context, actor journal.Actor, id shop.ID, _ noteBody) (struct{}, error) {
 	return struct{}{}, h.Users.DeleteUser(ctx, actor, id)
-}
-
-// reconcileDay queries the gateway for up to a few hundred orders, which takes seconds.
-func (h *adminHandlers) reconcileDay(c *fiber.Ctx) error {
-	day, err := time.Parse(time.DateOnly, c.Query("day"))
-	if err != nil {
-		return shop.Fail(shop.BadRequest, "day must be a date like 2026-11-21")
-	}
-	after, err := queryID(c, "after")
-	if err != nil {
-		return err
-	}
-	return respondWithLongTimeout(c, func(ctx context.Context) (payment.ReconciliationReport, error) {
-		return h.Reconciliation.ReconcileDay(ctx, day, after)
-	})
 }
 
 func (h *adminHandlers) repost(c *fiber.Ctx, actor journal.Actor) error {

@@ -6,7 +6,6 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"stampede/app/backoffice"
-	"stampede/app/payment"
 	"stampede/app/privacy"
 	"stampede/app/shop"
 	"stampede/app/store"
@@ -35,7 +34,7 @@ type (
 	}
 )
 
-// searchHandlers find orders, users and payments.
+// searchHandlers find orders and users.
 type searchHandlers struct {
 	*front
 	Search *backoffice.SearchService
@@ -45,7 +44,6 @@ func (h *searchHandlers) routes(r fiber.Router) {
 	r.Get("/orders", h.anyOperator(h.searchOrders))
 	r.Get("/users", h.anyOperator(h.searchUsers))
 	r.Get("/users/:id", h.anyOperator(byID(h.findUser)))
-	r.Get("/payments", h.anyOperator(h.searchPayments))
 }
 
 func (h *searchHandlers) searchOrders(c *fiber.Ctx) error {
@@ -117,26 +115,4 @@ func (h *searchHandlers) findUser(ctx context.Context, id shop.ID) (userData, er
 		}
 	}
 	return out, err
-}
-
-// maxTrade is the maximum length of a trade number in bytes.
-const maxTrade = 64
-
-func (h *searchHandlers) searchPayments(c *fiber.Ctx) error {
-	q := store.PaymentSearch{Outcome: payment.Outcome(c.Query("state")), Before: c.Query("before")}
-	if q.Outcome != "" && !q.Outcome.Valid() {
-		return shop.Fail(shop.BadRequest, "state must be taken, late, revived, refunded, unknown_order, wrong_amount, "+
-			"second_trade or never_payable")
-	}
-	if len(q.Before) > maxTrade {
-		return shop.Fail(shop.BadRequest, "before must be a trade number")
-	}
-	var err error
-	if q.Limit, err = queryInt(c, "limit", defaultSize, 1, maxSize); err != nil {
-		return err
-	}
-	text := c.Query("q")
-	return respondPage(c, "payments", func(ctx context.Context) ([]payment.ReceivedPayment, bool, error) {
-		return h.Search.SearchPayments(ctx, q, text)
-	})
 }

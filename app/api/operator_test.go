@@ -37,7 +37,7 @@ func TestOperatorInputIsValidatedBeforeService(t *testing.T) {
 	}
 	for _, path := range []string{
 		"/orders?state=reserved", "/orders?state=paid&limit=0", "/orders/x", "/orders?sale=x", "/orders?user=-1",
-		"/orders?before=x", "/refunds?state=x", "/refunds?before=x", "/journal?before=x", "/journal?limit=1000",
+		"/orders?before=x", "/refunds?state=x", "/refunds?before=" + strings.Repeat("x", 65), "/journal?before=x", "/journal?limit=1000",
 		"/journal/verify?head=3", "/users/x", "/users?limit=0", "/payments?state=x",
 		"/payments?before=" + strings.Repeat("x", 65), "/payments?limit=101", "/dead?limit=x",
 	} {
@@ -98,6 +98,8 @@ func TestOperatorsChangeOrdersAndSales(t *testing.T) {
 		{"GET", "/orders/7", "", 200, `"user":"42","refund":{"order":"7","request":"`},
 		{"GET", "/refunds", "", 200, `{"refunds":[{"order":"7","request":"`},
 		{"GET", "/refunds?state=stuck", "", 200, `{"refunds":[],"more":false}`},
+		{"GET", "/refunds?before=R7", "", 200, `{"refunds":[],"more":false}`},
+		{"GET", "/refunds?before=R8", "", 400, "before is not the request number"},
 		{"POST", "/refunds/7/decline", `{"note":"worn"}`, 409, `"code":"wrong_state"`},
 		{"GET", "/journal/verify", "", 200, `"ok":true`},
 		{"GET", "/journal/verify?head=3:" + strings.Repeat("ab", 32), "", 200, `"ok":false,"wrong":"`},

@@ -112,8 +112,10 @@ var examples = map[string]example{
 		w.requestRefund()
 		w.exec("UPDATE refunds SET state = 'stuck'")
 	}},
-	"searchOrders": {query: "?state=paid"},
-	"reconcileDay": {query: "?day=2026-11-20"},
+	"searchOrders":   {query: "?state=paid"},
+	"reconcileDay":   {query: "?day=2026-11-20"},
+	"compareLists":   {body: `{"day":"2026-11-20"}`},
+	"refundPayments": {before: (*world).anomaly, body: `{"trade_no":"T1","note":"no order"}`},
 
 	"pauseSale": {body: `{"version":1}`}, "endSale": {body: `{"version":1}`},
 	"resumeSale":       {before: func(w *world) { w.exec("UPDATE sales SET paused = 1") }, body: `{"version":1}`},
@@ -215,8 +217,14 @@ var operator = journal.Actor{User: 1, Name: "Ada", Role: shop.Operator, Via: jou
 func (w *world) ship() {
 	w.pay()
 	parcel := store.Parcel{Order: 7, Carrier: "SF", Tracking: "SF1"}
-	_, err := w.services.Shipping.Ship(w.ctx, operator, parcel, false)
+	_, err := w.services.Shipping.Ship(w.ctx, operator, parcel, store.Shipping{})
 	w.must(err)
+}
+
+// anomaly stores a payment without an order.
+func (w *world) anomaly() {
+	w.exec("INSERT INTO payments (trade_no, order_id, amount_fen, paid_at, seen_at, outcome)" +
+		" VALUES ('T1', 4242, 100, 1, 1, 'unknown_order')")
 }
 
 func (w *world) requestRefund() {

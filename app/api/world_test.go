@@ -134,6 +134,14 @@ func (gateway) Pay(_ context.Context, r payment.PayRequest) (payment.Payment, er
 
 func (gateway) Query(context.Context, shop.ID) (payment.Trade, error) { return payment.Trade{}, nil }
 
+func (gateway) SoldTrades(context.Context, shop.Millis, shop.Millis, int) ([]payment.ListedTrade, bool, error) {
+	return nil, false, nil
+}
+
+func (gateway) RefundLog(context.Context, shop.Millis, shop.Millis, int) ([]payment.ListedRefund, bool, error) {
+	return nil, false, nil
+}
+
 // discardMailer accepts e-mails and sends none.
 type discardMailer struct{}
 
@@ -283,6 +291,14 @@ func openWorld(t testing.TB, o *Options) *world {
 	o.Reconciliation = &payment.DailyReconciliation{
 		Trades: db.Payments(), Orders: db.Orders(), Gateway: gateway{}, Zone: time.UTC,
 	}
+	o.Listing = &payment.Listing{
+		Payments: &payment.PaymentService{
+			Gateway: gateway{}, Stock: w.inventory.Stock(), Trades: db.Payments(), Orders: db.Orders(),
+			Lost: db.LostOrders(),
+		},
+		Daily: o.Reconciliation, Window: time.Hour, Lag: payment.ListLag, Zone: time.UTC,
+	}
+	o.Differences = db.Differences()
 	o.Readiness = func(ctx context.Context, sale shop.ID) (backoffice.Readiness, error) {
 		record, err := o.Catalogue.Schedule().SaleRecord(ctx, sale)
 		return backoffice.Readiness{Sale: record, Checks: []backoffice.Check{}}, err

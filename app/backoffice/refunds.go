@@ -108,6 +108,9 @@ func (s *RefundService) Retry(ctx context.Context, actor journal.Actor, order sh
 // List pages through refunds, those of the newest orders first.
 func (s *RefundService) List(ctx context.Context, q payment.RefundsQuery) ([]payment.Refund, bool, error) {
 	refunds, more, err := s.Store.Refunds().Refunds(ctx, q)
+	if errors.Is(err, shop.ErrNoRow) {
+		return nil, false, shop.Fail(shop.BadRequest, "before is not the request number of a refund")
+	}
 	return refunds, more, shop.Unavailable("refunds", err)
 }
 

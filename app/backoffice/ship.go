@@ -26,15 +26,16 @@ type ShippingService struct {
 	FinishAfter time.Duration // time until a shipped order finishes automatically
 }
 
-// Ship marks a paid order as shipped. With replace, a shipped order gets another parcel. A repeat returns the order
-// unchanged. NotFound: no such order. WrongState: the order cannot be shipped; the message contains the reason.
+// Ship marks a paid order as shipped. With how.Replace, a shipped order gets another parcel. An order of which a part
+// was refunded is shipped only with how.PartRefunded. A repeat returns the order unchanged. NotFound: no such order.
+// WrongState: the order cannot be shipped; the message contains the reason.
 func (ss *ShippingService) Ship(
-	ctx context.Context, actor journal.Actor, p store.Parcel, replace bool,
+	ctx context.Context, actor journal.Actor, p store.Parcel, how store.Shipping,
 ) (shop.Order, error) {
 	if err := checkParcel(&p); err != nil {
 		return shop.Order{}, err
 	}
-	shipping, err := ss.shipping(ctx, actor, replace)
+	shipping, err := ss.shipping(ctx, actor, how)
 	if err == nil {
 		shipping.Confirmed, err = ss.confirmPayments(ctx, actor, shipping.At, []store.Parcel{p})
 	}
@@ -71,11 +72,13 @@ func (ss *ShippingService) Ship(
 	return row, ss.publish(ctx, shipping.At, &row)
 }
 
-// shipping returns the operator and the times for parcels that are recorded now.
-func (ss *ShippingService) shipping(ctx context.Context, actor journal.Actor, replace bool) (store.Shipping, error) {
+// shipping adds the operator and the times for parcels that are recorded now.
+func (ss *ShippingService) shipping(
+	ctx context.Context, actor journal.Actor, how store.Shipping,
+) (store.Shipping, error) {
 	now, err := ss.RedisTime(ctx)
-	shipping := store.Shipping{By: actor.User, At: now, Finish: now.Add(ss.FinishAfter), Replace: replace}
-	return shipping, shop.UnknownOutcome("read Redis time", err)
+	how.By, how.At, how.Finish = actor.User, now, now.Add(ss.FinishAfter)
+	return how, shop.UnknownOutcome("read Redis time", err)
 }
 
 func (ss *ShippingService) publish(ctx context.Context, asOf shop.Millis, rows ...*shop.Order) error {

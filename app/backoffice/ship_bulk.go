@@ -51,7 +51,7 @@ func (ss *ShippingService) ShipMany(
 	if err != nil {
 		return ShipReport{}, err
 	}
-	shipping, err := ss.shipping(ctx, actor, replace)
+	shipping, err := ss.shipping(ctx, actor, store.Shipping{Replace: replace})
 	if err != nil {
 		return ShipReport{}, err
 	}

@@ -15,6 +15,8 @@ import (
 	"stampede/app/test/fakes"
 )
 
+var parcel = store.Parcel{Order: 1, Carrier: "SF", Tracking: "SF-1"}
+
 // mailQueue reports lost e-mails until the loss is confirmed.
 type mailQueue struct {
 	*fakes.Trace
@@ -53,13 +55,13 @@ func TestShipmentsArePublishedAfterTheCommit(t *testing.T) {
 	fakes.Must(t, fakes.ErrOf(w.Refunds().RequestRefund(w.ctx, request)))
 	w.startTrace()
 	service, actor := w.shipping(), ada()
-	fakes.Must(t, fakes.ErrOf(service.Ship(w.ctx, actor, store.Parcel{Order: 1, Carrier: "SF", Tracking: "SF-1"}, false)))
+	fakes.Must(t, fakes.ErrOf(service.Ship(w.ctx, actor, parcel, store.Shipping{})))
 	fakes.WantSteps(t, w.redis.Trace, "RunOperation", "sell 1", "publish 1")
 	sent, err := w.Store.Shipments().ShipmentOf(w.ctx, 1)
 	if want := w.redis.At.Add(service.FinishAfter); err != nil || sent.FinishAt != want {
 		t.Errorf("got %+v, %v; want FinishAt %d", sent, err, want)
 	}
-	o, err := service.Ship(w.ctx, actor, store.Parcel{Order: 1, Carrier: "SF", Tracking: "SF-1"}, false)
+	o, err := service.Ship(w.ctx, actor, parcel, store.Shipping{})
 	if err != nil || o.State != shop.Shipped || len(w.journalRows()) != 1 {
 		t.Errorf("repeat: got %+v, %v, %d journal rows; want shipped and 1 row", o, err, len(w.journalRows()))
 	}
@@ -68,7 +70,7 @@ func TestShipmentsArePublishedAfterTheCommit(t *testing.T) {
 		1: "another parcel", 2: "decide on the refund first", 3: "pending cannot be shipped", 4: "finished cannot be shipped",
 		5: "refunding cannot be shipped", 6: "no such order",
 	} {
-		_, err := service.Ship(w.ctx, ada(), store.Parcel{Order: id, Carrier: "SF", Tracking: "SF-2"}, false)
+		_, err := service.Ship(w.ctx, ada(), store.Parcel{Order: id, Carrier: "SF", Tracking: "SF-2"}, store.Shipping{})
 		want := shop.WrongState
 		if id == 6 {
 			want = shop.NotFound
@@ -154,7 +156,7 @@ func TestFinisherSendsEmailsAndFinishesOrders(t *testing.T) {
 	w.user(9, "a@mail.example", "Ann")
 	w.order(1, 9, shop.Paid)
 	service, mailer := w.shipping(), &fakeMailer{}
-	fakes.Must(t, fakes.ErrOf(service.Ship(w.ctx, ada(), store.Parcel{Order: 1, Carrier: "SF", Tracking: "SF-1"}, false)))
+	fakes.Must(t, fakes.ErrOf(service.Ship(w.ctx, ada(), parcel, store.Shipping{})))
 	w.startTrace()
 	queue := &mailQueue{Trace: w.redis.Trace}
 	f := &FinisherJob{

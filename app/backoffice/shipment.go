@@ -44,6 +44,9 @@ func shipRejection(s *store.ShippedOrder) *shop.Error {
 	case store.ShipInDoubt:
 		return shop.Fail(shop.WrongState, "the database has lost writes since the order was paid, and the gateway does not "+
 			"report its payment as paid and not refunded: see the order in the gateway's console")
+	case store.ShipPartRefunded:
+		return shop.Failf(shop.WrongState, "%s of %s yuan of the order were refunded: to ship it, enter its parcel "+
+			"in the order and set part_refunded", shop.FormatFen(s.Order.RefundedFen), shop.FormatFen(s.Order.AmountFen))
 	case store.ShipNoOrder:
 		return shop.Fail(shop.NotFound, "no such order")
 	default:

@@ -33,6 +33,7 @@ const (
 	AlarmSaleStuck           = "sale_stuck"
 	AlarmProblems            = "problems"
 	AlarmDatabaseRisk        = "database_at_risk"
+	AlarmPaymentsDiffer      = "payments_differ"
 )
 
 const (
@@ -66,6 +67,7 @@ var alarmSections = map[string]string{
 	AlarmSaleStuck:           "recovery-problems",
 	AlarmProblems:            "recovery-problems",
 	AlarmDatabaseRisk:        "a-database-at-risk",
+	AlarmPaymentsDiffer:      "payments",
 }
 
 // newAlarm returns an alarm with the link to its section of the runbook.
@@ -127,6 +129,11 @@ func recoveryAlarms(b *Board) (alarms []Alarm) {
 	if problems > 0 {
 		alarms = append(alarms, newAlarm(AlarmProblems, b.Now, fmt.Sprintf("%d orders have problems after a recovery.", problems),
 			"List the orders with `stampede recover`, and settle each one. Their buyers wait."))
+	}
+	if n := b.Payments.Differences; n > 0 {
+		alarms = append(alarms, newAlarm(AlarmPaymentsDiffer, b.Now,
+			fmt.Sprintf("%d orders differ from the records of the payment gateway.", n),
+			"List them with `stampede pay reconcile`. Refund payments without an order in the console, under Payments."))
 	}
 	for _, n := range b.Nodes {
 		if n.Risk != "" {

@@ -130,9 +130,10 @@ type Lease struct {
 
 // PaymentFigures has the numbers of open and problematic payments.
 type PaymentFigures struct {
-	Open         int64 `json:"open"`          // opened at the gateway, without a final result
-	InDoubt      int64 `json:"in_doubt"`      // orders past their deadline that wait for the gateway's result
-	RefundsStuck int64 `json:"refunds_stuck"` // waiting for an operator
+	Open         int64 `json:"open"`                  // opened at the gateway, without a final result
+	InDoubt      int64 `json:"in_doubt"`              // orders past their deadline that wait for the gateway's result
+	RefundsStuck int64 `json:"refunds_stuck"`         // waiting for an operator
+	Differences  int64 `json:"differences,omitempty"` // orders that differ from the gateway's records
 }
 
 // Flow has the counts of a node: since its start, or over a period.

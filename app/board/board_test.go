@@ -97,7 +97,8 @@ func TestAlarmsAreComplete(t *testing.T) {
 		Partitions: []PartitionFigures{
 			{OldestMS: 299_000}, {P: 1, OldestMS: 301_000}, {ClosedAt: 989_000}, {ClosedAt: 990_000},
 		},
-		Sales: []Sale{{ID: 7, Stuck: "order 8 has no row"}, {ID: 8}},
+		Sales:    []Sale{{ID: 7, Stuck: "order 8 has no row"}, {ID: 8}},
+		Payments: PaymentFigures{Differences: 1},
 	}
 	var growingLag []Point
 	for lag := range int64(8) {

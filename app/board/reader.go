@@ -129,6 +129,7 @@ func (b *Board) sum(reports []NodeFigures) (gone []int) {
 		b.Payments.InDoubt += p.InDoubt
 		b.Payments.Open = max(b.Payments.Open, p.Open) // each node counts the open payments of the whole database
 		b.Payments.RefundsStuck = max(b.Payments.RefundsStuck, p.RefundsStuck)
+		b.Payments.Differences = max(b.Payments.Differences, p.Differences)
 	}
 	b.Rates.round()
 	b.ErrorsPerS = roundTenth(b.ErrorsPerS)

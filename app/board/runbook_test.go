@@ -18,6 +18,7 @@ func TestAlarmsLinkToRunbookSections(t *testing.T) {
 	for _, alarm := range []string{
 		AlarmStandstill, AlarmGrowingLag, AlarmRedisUnreachable, AlarmWritesRejected, AlarmDatabaseUnreachable,
 		AlarmEntryStuck, AlarmDeadLetters, AlarmClosed, AlarmSaleStuck, AlarmProblems, AlarmDatabaseRisk,
+		AlarmPaymentsDiffer,
 	} {
 		if alarmSections[alarm] == "" {
 			t.Errorf("the alarm %s has no link", alarm)

@@ -50,8 +50,9 @@ const (
 type PayRequest struct {
 	Order     shop.ID
 	Via       PayVia
-	AmountFen int64       // > 0
-	Subject   string      // shown to the buyer at the gateway
+	AmountFen int64  // > 0
+	Subject   string // shown to the buyer at the gateway
+	Mark      Mark
 	ExpiresAt shop.Millis // after this instant the gateway accepts no money for the trade
 }
 
@@ -88,8 +89,10 @@ type Trade struct {
 	No          string // the gateway's number; empty while absent
 	State       TradeState
 	AmountFen   int64
-	RefundedFen int64
+	RefundedFen int64       // as far as the gateway reports it: a query reports only refunds of the whole amount
 	PaidAt      shop.Millis // 0: not paid, or not reported
+	Mark        Mark        // only in notifications and lists; zero: the trade has no mark of this program
+	Refund      string      // number of the refund that a notification reports; "": not reported
 }
 
 // RefundRequest requests a refund. Request identifies the refund at the gateway: a repeat does not refund again.

@@ -52,6 +52,21 @@ func (p *PaymentService) resolve(ctx context.Context, o shop.Order) error {
 	return fmt.Errorf("%w: unexpected verdict on the units of order %s: %d", shop.ErrTransient, o.ID, verdict)
 }
 
+// complete resolves a late payment, or refunds an anomaly.
+func (p *PaymentService) complete(ctx context.Context, received ReceivedPayment, now shop.Millis) error {
+	if received.Outcome == OutcomeRefunding {
+		return p.refundAnomaly(ctx, received, now)
+	}
+	o, err := p.Orders.Order(ctx, received.Order)
+	switch {
+	case err != nil:
+		return err
+	case o.RevivalPending():
+		return p.resolve(ctx, o)
+	}
+	return p.settleResolved(ctx, o.ID)
+}
+
 // revive changes the order to paid, with the claimed hold.
 func (p *PaymentService) revive(ctx context.Context, claimed shop.Order, epoch int64) error {
 	now, err := p.Stock.Now(ctx)

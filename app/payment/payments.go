@@ -9,12 +9,13 @@ import (
 // Outcome is the effect of money that the gateway reported as received.
 type Outcome string
 
-// The outcomes. From OutcomeUnknownOrder on they are anomalies: they change nothing, and an operator must check them.
+// The outcomes. Anomalies change nothing: an operator must check and refund them.
 const (
-	OutcomeTaken    Outcome = "taken"    // the payment was accepted for the order
-	OutcomeLate     Outcome = "late"     // the money arrived after the order had ended; the order is not resolved yet
-	OutcomeRevived  Outcome = "revived"  // the money arrived late, and the order became paid
-	OutcomeRefunded Outcome = "refunded" // the money arrived too late and is refunded
+	OutcomeTaken     Outcome = "taken"     // the payment was accepted for the order
+	OutcomeLate      Outcome = "late"      // the money arrived after the order had ended; the order is not resolved yet
+	OutcomeRevived   Outcome = "revived"   // the money arrived late, and the order became paid
+	OutcomeRefunding Outcome = "refunding" // an operator refunds an anomaly; the gateway has to pay
+	OutcomeRefunded  Outcome = "refunded"  // the money arrived too late, or was an anomaly, and is refunded
 
 	OutcomeUnknownOrder Outcome = "unknown_order" // the order does not exist
 	OutcomeWrongAmount  Outcome = "wrong_amount"  // the payment and the order have different amounts
@@ -25,16 +26,15 @@ const (
 // Valid reports whether o is one of these outcomes.
 func (o Outcome) Valid() bool {
 	return slices.Contains([]Outcome{
-		OutcomeTaken, OutcomeLate, OutcomeRevived, OutcomeRefunded, OutcomeUnknownOrder, OutcomeWrongAmount,
-		OutcomeSecondTrade,
-		OutcomeNeverPayable,
-	}, o)
+		OutcomeTaken, OutcomeLate, OutcomeRevived, OutcomeRefunding, OutcomeRefunded,
+	}, o) || o.IsAnomaly()
 }
 
 // IsAnomaly reports whether an operator must check the payment.
-func (o Outcome) IsAnomaly() bool {
-	return o != OutcomeTaken && o != OutcomeLate && o != OutcomeRevived && o != OutcomeRefunded
-}
+func (o Outcome) IsAnomaly() bool { return slices.Contains(Anomalies, o) }
+
+// Anomalies are the outcomes of payments that an operator must check.
+var Anomalies = []Outcome{OutcomeUnknownOrder, OutcomeWrongAmount, OutcomeSecondTrade, OutcomeNeverPayable}
 
 // ReceivedPayment is a row of the payments table: one trade that the gateway reported as paid.
 type ReceivedPayment struct {

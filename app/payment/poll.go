@@ -103,8 +103,8 @@ func (r *PayReconciler) RunOnce(ctx context.Context) error {
 	}
 }
 
-// resolveLate resolves late payments that a crash left unresolved. Payments that fail are skipped by the next calls,
-// until the end of the list is reached. So they do not block later payments.
+// resolveLate resolves late payments that a crash left unresolved, and refunds anomalies. Payments that fail are
+// skipped by the next calls, until the end of the list is reached. So they do not block later payments.
 func (r *PayReconciler) resolveLate(ctx context.Context) error {
 	now, err := r.Payments.Stock.Now(ctx)
 	if err != nil {
@@ -116,14 +116,8 @@ func (r *PayReconciler) resolveLate(ctx context.Context) error {
 	}
 	var failed []error
 	for _, p := range list {
-		o, err := r.Payments.Orders.Order(ctx, p.Order)
-		if err == nil && o.RevivalPending() {
-			err = r.Payments.resolve(ctx, o)
-		} else if err == nil {
-			err = r.Payments.settleResolved(ctx, o.ID)
-		}
-		if err != nil {
-			failed = append(failed, fmt.Errorf("late payment of order %s: %w", p.Order, err))
+		if err := r.Payments.complete(ctx, p, now); err != nil {
+			failed = append(failed, fmt.Errorf("payment of order %s: %w", p.Order, err))
 		}
 	}
 	r.skip += len(failed)

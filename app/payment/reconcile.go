@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"stampede/app/shop"
@@ -58,7 +59,7 @@ func (d *DailyReconciliation) ReconcileDay(
 	ctx context.Context, day time.Time, after shop.ID,
 ) (ReconciliationReport, error) {
 	if d.Gateway == nil {
-		return ReconciliationReport{}, shop.Fail(shop.WrongState, "STAMPEDE_ALIPAY_APP_ID is not set: set it to compare with the gateway")
+		return ReconciliationReport{}, errNoGateway
 	}
 	from, to := CalendarDay(day, d.Zone)
 	report, err := d.part(ctx, shop.MillisOf(from), shop.MillisOf(to), after)
@@ -82,6 +83,19 @@ func (d *DailyReconciliation) part(
 	}
 	onDay := func(at shop.Millis) bool { return from <= at && at < to }
 	return report, d.compare(ctx, &report, onDay, orders)
+}
+
+var errNoGateway = shop.Fail(shop.WrongState, "STAMPEDE_ALIPAY_APP_ID is not set: set it to compare with the gateway")
+
+// differences compares the given orders.
+func (d *DailyReconciliation) differences(ctx context.Context, orders []shop.ID) ([]PayDifference, error) {
+	report := ReconciliationReport{Differences: []PayDifference{}}
+	for chunk := range slices.Chunk(orders, payDayBatch) {
+		if err := d.compare(ctx, &report, func(shop.Millis) bool { return false }, chunk); err != nil {
+			return nil, err
+		}
+	}
+	return report.Differences, nil
 }
 
 func (d *DailyReconciliation) compare(

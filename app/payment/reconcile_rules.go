@@ -2,6 +2,7 @@ package payment
 
 import (
 	"fmt"
+	"slices"
 
 	"stampede/app/shop"
 )
@@ -49,7 +50,7 @@ func (c *payDayCase) differences() []PayDifference {
 		return out
 	}
 	for _, p := range c.payments {
-		if p.Outcome.IsAnomaly() {
+		if isOdd(p) {
 			addDifference("odd", "trade %s of %s yuan is recorded as %s", p.TradeNo, shop.FormatFen(p.AmountFen), p.Outcome)
 		}
 	}
@@ -57,6 +58,11 @@ func (c *payDayCase) differences() []PayDifference {
 	c.compareOrder(addDifference)
 	return out
 }
+
+func (c *payDayCase) odd() bool { return slices.ContainsFunc(c.payments, isOdd) }
+
+// isOdd reports whether an operator has to check or to refund the payment, or its refund is not made yet.
+func isOdd(p ReceivedPayment) bool { return p.Outcome.IsAnomaly() || p.Outcome == OutcomeRefunding }
 
 // comparePayments compares the payments rows with the trade.
 func (c *payDayCase) comparePayments(addDifference func(kind, format string, args ...any)) {
@@ -84,6 +90,8 @@ func (c *payDayCase) compareOrder(addDifference func(kind, format string, args .
 	state := shop.OrderState("unknown to the shop")
 	if c.row != nil {
 		state = c.row.State
+	} else if len(c.payments) > 0 && !c.odd() { // the order was deleted long after its payment was settled
+		return
 	}
 	hasMoney := c.received() && c.trade.RefundedFen == 0
 	switch state {

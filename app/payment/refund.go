@@ -87,7 +87,7 @@ type RefundDecision struct {
 // RefundsQuery pages through refunds, newest orders first.
 type RefundsQuery struct {
 	State  RefundState // "": all
-	Before shop.ID     // 0: from the newest
+	Before string      // request number of the last refund of the previous page; "": from the newest
 	Limit  int         // 1–100
 }
 

@@ -17,16 +17,28 @@ func (p *PaymentService) HandleNotification(ctx context.Context, form url.Values
 	if err != nil {
 		return err
 	}
+	if trade.State == TradeClosed && trade.RefundedFen > 0 { // a refund counts only if the gateway confirms it
+		refund := trade.Refund
+		if trade, err = p.Gateway.Query(ctx, trade.Order); err != nil {
+			return err
+		}
+		trade.Refund = refund
+	}
 	return p.Settle(ctx, trade)
 }
 
 // Settle processes a verified trade from a notification, a query or a close. nil: the trade is settled, no repeat is
-// needed. ErrTradeMismatch: the trade does not fit the order. Any other error is transient. Only paid trades change an
-// order here; waiting, closed and absent trades do not. Unpaid orders end at their deadline or when their buyer
-// cancels.
+// needed. ErrTradeMismatch: the trade does not fit the order. Any other error is transient. Only paid and refunded
+// trades change an order here. Unpaid orders end at their deadline or when their buyer cancels.
 func (p *PaymentService) Settle(ctx context.Context, t Trade) error {
+	if t.State == TradeClosed && t.RefundedFen > 0 {
+		return p.settleRefunded(ctx, t)
+	}
 	if t.State != TradePaid {
 		return nil
+	}
+	if t.Mark.Shop != p.ShopID { // money of another shop
+		t.Mark = Mark{}
 	}
 	now, err := p.Stock.Now(ctx)
 	if err != nil {
@@ -46,7 +58,12 @@ func (p *PaymentService) Settle(ctx context.Context, t Trade) error {
 	case outcome == OutcomeLate:
 		return p.resolve(ctx, order)
 	case order.PublishedRev < order.Rev: // a repeat of a published state changes nothing and costs nothing
-		return p.Effects.Do(ctx, now, &order)
+		err = p.Effects.Do(ctx, now, &order)
 	}
-	return nil
+	if err == nil && t.RefundedFen > order.RefundedFen && t.Refund != "" {
+		_, err = p.bookRefund(ctx, RefundRequest{
+			Order: t.Order, TradeNo: t.No, Request: t.Refund, AmountFen: t.RefundedFen - order.RefundedFen,
+		}, now)
+	}
+	return err
 }

@@ -15,12 +15,14 @@ import (
 // PaymentService starts and settles payments, ends trades at the gateway, and resolves late money.
 type PaymentService struct {
 	Gateway Gateway // nil: the shop takes no payments
+	ShopID  string  // in the mark of each trade
 	Stock   Stock
 	// Waiting lists the buyer's reservations that have no row yet.
 	Waiting func(ctx context.Context, user shop.ID) ([]shop.Reservation, error)
 	Trades  Trades
 	Refunds Refunds
 	Orders  Orders
+	Lost    LostOrders
 	Sale    func(ctx context.Context, id shop.ID) (shop.Sale, error)
 	Effects *order.Effects
 	// Margin is the time between the end of payments at the gateway and the deadline of the order, see shop.PayMargin.
@@ -90,6 +92,7 @@ func (p *PaymentService) Pay(ctx context.Context, user, order shop.ID, via PayVi
 	}
 	payment, err := p.Gateway.Pay(ctx, PayRequest{
 		Order: order, Via: via, AmountFen: row.AmountFen, Subject: row.ProductName,
+		Mark:      Mark{Shop: p.ShopID, Sale: row.Sale, User: row.User, Qty: row.Qty},
 		ExpiresAt: shop.MillisOf(p.tradeEnds(row).Time().Truncate(time.Second)), // the gateway uses whole seconds
 	})
 	switch {

@@ -16,6 +16,7 @@ import (
 
 // fixedGateway returns the trade and error that a test sets.
 type fixedGateway struct {
+	Lister
 	*fakes.Trace
 	trade   Trade
 	err     error
@@ -120,6 +121,7 @@ func newTestPayments() (*PaymentService, *fixedGateway, *tradeStore, *fakes.Redi
 	gateway := &fixedGateway{Trace: tr}
 	orders := &fakes.DueStore{Trace: tr}
 	return &PaymentService{
+		ShopID:  "here",
 		Gateway: gateway, Stock: inventory, Waiting: inventory.Waiting, Trades: trades, Orders: trades,
 		Effects: effectsOf(inventory, orders, &fakes.Notifier{Trace: tr}), Margin: shop.PayMargin(payWindow),
 	}, gateway, trades, inventory
@@ -178,7 +180,10 @@ func TestPayStoresTradeBeforeGatewayCall(t *testing.T) {
 	if want := []string{"open", "gateway pay"}; !slices.Equal(trades.Steps, want) {
 		t.Errorf("got steps %v, want %v", trades.Steps, want)
 	}
-	want := PayRequest{Order: 1, Via: ViaWap, AmountFen: 4900, Subject: "Lamp", ExpiresAt: until}
+	want := PayRequest{
+		Order: 1, Via: ViaWap, AmountFen: 4900, Subject: "Lamp", ExpiresAt: until,
+		Mark: Mark{Shop: "here", Sale: trades.row.Sale, User: 9, Qty: trades.row.Qty},
+	}
 	if gateway.request != want {
 		t.Errorf("got the request %+v, want %+v", gateway.request, want)
 	}

@@ -11,6 +11,7 @@ import (
 // Gateway is the payment provider. All methods except VerifyNotification and most payments of Pay call the provider,
 // each within the timeout of the adapter. An error that wraps ErrTransient means that the outcome is unknown.
 type Gateway interface {
+	Lister
 	// Pay returns the address where the buyer pays. ViaPage, ViaWap and ViaApp only sign; ViaQR calls the gateway.
 	Pay(ctx context.Context, r PayRequest) (Payment, error)
 	// Query reads a trade. If the gateway has no trade, it returns TradeAbsent and no error.
@@ -58,6 +59,20 @@ type Refunds interface {
 	RecordRefundAttempt(ctx context.Context, order shop.ID, note string, stuck bool) error
 	FinishRefund(ctx context.Context, order shop.ID, now shop.Millis) (shop.Order, error)
 	RefundBacklog(ctx context.Context) (RefundBacklog, error)
+}
+
+// LostOrders writes what only the gateway still has, see store.LostOrders. A repeat of a call changes nothing.
+type LostOrders interface {
+	// InsertPaid writes an order that has ended, for a payment without an order.
+	InsertPaid(ctx context.Context, o shop.Order, epoch int64) error
+	// IsPruned reports whether old orders of the sale were deleted.
+	IsPruned(ctx context.Context, sale shop.ID) (bool, error)
+	// BookRefund enters a refund that the gateway has made. ErrNoRow: no such order.
+	BookRefund(ctx context.Context, r MadeRefund) (shop.Order, error)
+	// AnomalyRefunded records that the gateway has refunded an anomaly.
+	AnomalyRefunded(ctx context.Context, tradeNo string) error
+	// RetryAnomaly schedules the next attempt to refund an anomaly.
+	RetryAnomaly(ctx context.Context, tradeNo string, at shop.Millis) error
 }
 
 // Orders reads orders and claims holds, see store.Orders.

@@ -20,7 +20,7 @@ type boardParts struct {
 	latency *board.BuyLatency
 	feed    *board.Feed
 
-	openTrades atomic.Int64 // last count; only on nodes with the role sweeper
+	openTrades, differences atomic.Int64 // last counts; only on nodes with the role sweeper
 }
 
 // composeBoard connects the live board and exports its counts as metrics.
@@ -104,16 +104,20 @@ func (p *parts) paymentFigures() (f board.PaymentFigures) {
 	if p.backOffice.refunder != nil {
 		f.RefundsStuck = p.backOffice.refunder.Backlog().Stuck
 	}
-	f.Open = p.board.openTrades.Load()
+	f.Open, f.Differences = p.board.openTrades.Load(), p.board.differences.Load()
 	return f
 }
 
-// countTrades counts open payments for the board.
+// countTrades counts open payments and differences for the board.
 func (p *parts) countTrades(ctx context.Context) error {
 	return shop.Repeat(ctx, board.PointEvery, "count open payments", func(ctx context.Context) error {
 		n, err := p.stores.db.Payments().OpenTrades(ctx)
-		if err == nil {
-			p.board.openTrades.Store(n)
+		if err != nil {
+			return err
+		}
+		p.board.openTrades.Store(n)
+		if n, err = p.stores.db.Differences().Count(ctx); err == nil {
+			p.board.differences.Store(n)
 		}
 		return err
 	})

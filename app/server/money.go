@@ -27,15 +27,17 @@ import (
 type money struct {
 	closer     *payment.TradeCloser
 	reconciler *payment.PayReconciler
+	listing    *payment.ListingJob
 }
 
 // composeMoney connects the payment flow. The expirer leaves orders with an opened payment to the trade closer.
 func (p *parts) composeMoney(c *Config, registry *prometheus.Registry) {
 	payments := &payment.PaymentService{
-		Gateway: p.gateway, Stock: p.inventory.Stock(), Waiting: p.inventory.Queue().Waiting,
+		Gateway: p.gateway, ShopID: p.stores.shopID, Stock: p.inventory.Stock(), Waiting: p.inventory.Queue().Waiting,
 		Trades:  p.stores.db.Payments(),
 		Refunds: p.stores.db.Refunds(),
-		Orders:  p.stores.db.Orders(), Sale: p.stores.db.Sales().Sale, Effects: p.effects,
+		Orders:  p.stores.db.Orders(), Lost: p.stores.db.LostOrders(),
+		Sale: p.stores.db.Sales().Sale, Effects: p.effects,
 		Margin:  shop.PayMargin(c.PayWindow),
 		MayCall: func(user shop.ID) error { return p.limits.Take(limits.QR, user, netip.Addr{}) },
 	}
@@ -43,10 +45,17 @@ func (p *parts) composeMoney(c *Config, registry *prometheus.Registry) {
 	p.services.reconciliation = &payment.DailyReconciliation{
 		Trades: p.stores.db.Payments(), Orders: p.stores.db.Orders(), Gateway: p.gateway, Zone: c.TimeZone.Location,
 	}
+	p.services.listing = &payment.Listing{
+		Payments: payments, Daily: p.services.reconciliation, Window: c.PayWindow, Lag: payment.ListLag,
+		Zone: alipay.Zone,
+	}
 	if !payments.TakesPayments() {
 		return
 	}
-	p.money = money{closer: payment.NewTradeCloser(payments), reconciler: newPayReconciler(payments, c.AlipayQueryRate)}
+	p.money = money{
+		closer: payment.NewTradeCloser(payments), reconciler: newPayReconciler(payments, c.AlipayQueryRate),
+		listing: &payment.ListingJob{Listing: p.services.listing, Store: p.stores.db.Differences()},
+	}
 	p.expirer.Closer = p.money.closer
 	counts := payments.Counts()
 	for _, c := range []struct {
@@ -92,6 +101,7 @@ func (m *money) start(d *jobs, c *Config) {
 	if c.Roles.Sweeper && m.closer != nil {
 		d.start("trade closer", m.closer.Run)
 		d.start("payment reconciler", m.reconciler.Run)
+		d.start("payment lists", m.listing.Run)
 	}
 }
 

@@ -29,6 +29,7 @@ type services struct {
 	checkout       *order.Checkout
 	payments       *payment.PaymentService
 	reconciliation *payment.DailyReconciliation
+	listing        *payment.Listing
 	refundRequests *payment.RefundRequests
 	refunds        *backoffice.RefundService
 	shipping       *backoffice.ShippingService
@@ -59,8 +60,8 @@ func (p *parts) handler(c *Config, closing <-chan struct{}, registry *prometheus
 		Reports:    s.reports,
 		FailedJobs: s.failedJobs, Users: s.users, Blocks: s.blocks, Settings: s.switches,
 		Journal:        p.stores.db.Journal(),
-		Reconciliation: s.reconciliation,
-		Readiness:      checklist(service, p.stores, p.inventory, p.gateway, c).Readiness,
+		Reconciliation: s.reconciliation, Listing: s.listing, Differences: p.stores.db.Differences(),
+		Readiness: checklist(service, p.stores, p.inventory, p.gateway, c).Readiness,
 
 		Mount: p.hub.Mount, Page: embeddedPage(), AsyncAPI: realtime.AsyncAPI, Zone: c.TimeZone.Location,
 		Public: c.publicOrigin(), Origins: c.Origins, Proxies: c.Proxies,

@@ -44,6 +44,7 @@ type stores struct {
 	redisHosts string                // hosts of Redis, for errors
 	replicas   int                   // number of replicas that a buy waits for
 	embedded   *embeddedRedis        // nil with real stores
+	shopID     string                // id of the shop, from the database
 }
 
 // openStores connects to the configured stores. It waits for unreachable real stores until ctx ends. The callback
@@ -256,6 +257,9 @@ func (s *Server) prepare(ctx context.Context, stores *stores) error {
 	err := prepareDatabase(ctx, stores.db, s.options.Migrate || s.config.Embedded(), s.config.Partitions)
 	if err == nil {
 		err = s.config.requireNodeGateway(ctx, stores.db)
+	}
+	if err == nil {
+		stores.shopID, err = stores.db.Settings().ShopID(ctx)
 	}
 	return err
 }

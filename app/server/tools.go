@@ -11,6 +11,7 @@ import (
 	"stampede/app/demo"
 	"stampede/app/journal"
 	"stampede/app/order"
+	"stampede/app/payment"
 	"stampede/app/shop"
 	"stampede/app/store"
 	"stampede/realtime"
@@ -147,6 +148,26 @@ func (t *Tools) CheckStores(ctx context.Context) ([]MissingFeature, []Weakness, 
 	missing := t.stores.missing(ctx, &t.config)
 	weaknesses, err := t.stores.weaknesses(ctx)
 	return missing, append(weaknesses, t.stores.replicaWeaknesses(ctx)...), err
+}
+
+// CheckGateway reads the payment gateway's lists of the last hour. It returns the lists that the account may not read:
+// lost orders are then found a day later, in the bill.
+func (t *Tools) CheckGateway(ctx context.Context) (weak []Weakness) {
+	gateway, err := t.config.gateway()
+	if gateway == nil || err != nil {
+		return nil
+	}
+	to := shop.MillisOf(time.Now()).Add(-payment.ListLag)
+	from := to.Add(-time.Hour)
+	_, _, tradesErr := gateway.SoldTrades(ctx, from, to, 1)
+	_, _, refundsErr := gateway.RefundLog(ctx, from, to, 1)
+	for _, err := range []error{tradesErr, refundsErr} {
+		if err != nil {
+			weak = append(weak, Weakness{Store: "payment gateway", Message: err.Error() + "; a payment whose order all stores " +
+				"have lost is then found a day later, in the bill: activate the permission for this method at the gateway"})
+		}
+	}
+	return weak
 }
 
 // PartitionPlace is the location of a partition's keys in a Redis cluster.

@@ -16,6 +16,7 @@ func TestOrdersOfDayIncludesPaymentsAndOpenTrades(t *testing.T) {
 		trade := func(o shop.Order, at shop.Millis) payment.Trade {
 			return payment.Trade{
 				Order: o.ID, No: "T" + o.ID.String(), State: payment.TradePaid, AmountFen: o.AmountFen, PaidAt: at,
+				Mark: payment.Mark{Shop: "here"},
 			}
 		}
 		openedUntil := func(at, until shop.Millis) shop.Order {

@@ -37,12 +37,11 @@ func (r *paymentRow) received() payment.ReceivedPayment {
 	}
 }
 
-// Receive enters a paid trade once, by its number. In the same transaction a pending order with this amount becomes
-// paid. For an ended order with this amount and no other payment, the payment is stored in its row, and is late until
-// ReviveLate or Resolve.
-// Receive returns the order (none for OutcomeUnknownOrder) and the outcome. A repeat changes nothing, unless the
-// earlier outcome was an anomaly. The row of the order is locked first, so that a concurrent call for the same trade
-// waits and finds the result.
+// Receive enters a paid trade once, by its number; a trade without an order only if it has a mark. In the same
+// transaction a pending order with this amount becomes paid. For an ended order with this amount and no other payment,
+// the payment is stored in its row, and is late until ReviveLate or Resolve. Receive returns the order (none for
+// OutcomeUnknownOrder) and the outcome. A repeat changes nothing, unless the earlier outcome was an anomaly. The row of
+// the order is locked first, so that a concurrent call for the same trade waits and finds the result.
 func (s Payments) Receive(
 	ctx context.Context, t payment.Trade, now shop.Millis,
 ) (shop.Order, payment.Outcome, error) {
@@ -67,6 +66,9 @@ func (s Payments) Receive(
 			if outcome, changes = repeatedOutcome(known, t, outcome); !changes {
 				return nil
 			}
+		}
+		if outcome == payment.OutcomeUnknownOrder && t.Mark == (payment.Mark{}) { // money of another shop
+			return nil
 		}
 		if !outcome.IsAnomaly() {
 			if err := s.credit(ctx, tx, &out, t, now); err != nil {

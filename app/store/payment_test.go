@@ -145,6 +145,14 @@ func TestMismatchedPaymentChangesNoOrder(t *testing.T) {
 		foreign := rightTrade
 		foreign.Order, foreign.No = 4242, "foreign"
 		h.wantReceived(foreign, payment.OutcomeUnknownOrder, "")
+		if n := h.countRows("payments WHERE outcome = 'unknown_order'"); n != 0 {
+			t.Errorf("%d payments without a mark of the shop are stored, want 0", n)
+		}
+		foreign.Mark = payment.Mark{Shop: "here"}
+		h.wantReceived(foreign, payment.OutcomeUnknownOrder, "")
+		if n := h.countRows("payments WHERE outcome = 'unknown_order'"); n != 1 {
+			t.Errorf("%d payments with the mark of the shop are stored, want 1", n)
+		}
 		refused := h.order(h.sales[0], 1)
 		refused.State, refused.Reason = shop.Refused, shop.ReasonDead
 		h.insert(refused)

@@ -179,6 +179,11 @@ func (r *refundRow) refund() payment.Refund {
 	}
 }
 
+// pending reports whether an operator or the gateway has to decide on the refund.
+func (r *refundRow) pending() bool {
+	return r.State == payment.RefundRequested || r.State == payment.RefundOpen || r.State == payment.RefundStuck
+}
+
 // lastRefund selects the newest refund of an order. A longer number is newer.
 func lastRefund(q *bun.SelectQuery, order shop.ID) *bun.SelectQuery {
 	return q.Where("order_id = ?", order).OrderExpr("LENGTH(request) DESC, request DESC").Limit(1)
@@ -300,11 +305,20 @@ func (s Refunds) RefundOf(ctx context.Context, order shop.ID) (payment.Refund, e
 	return row.refund(), wrap("read the refund of order "+order.String(), err)
 }
 
-// Refunds returns one page of refunds; more reports whether older refunds exist.
+// Refunds returns one page of refunds; more reports whether older refunds exist. ErrNoRow: no refund has the number
+// q.Before.
 func (s Refunds) Refunds(ctx context.Context, q payment.RefundsQuery) (page []payment.Refund, more bool, err error) {
 	var rows []refundRow
-	sel := s.db.NewSelect().Model(&rows).Order("order_id DESC").Limit(int64(q.Limit) + 1)
-	err = whereSet(whereSet(sel, "state = ?", q.State), "order_id < ?", q.Before).Scan(ctx)
+	sel := whereSet(s.db.NewSelect().Model(&rows), "state = ?", q.State).Order("order_id DESC", "request DESC")
+	if q.Before != "" {
+		var last refundRow
+		err := s.db.NewSelect().Model(&last).Where("request = ?", q.Before).Scan(ctx)
+		if err != nil {
+			return nil, false, wrap("read the last refund of the page before", err)
+		}
+		sel = sel.Where("(order_id < ? OR order_id = ? AND request < ?)", last.Order, last.Order, last.Request)
+	}
+	err = sel.Limit(int64(q.Limit) + 1).Scan(ctx)
 	page, more = trimPage(convert(rows, (*refundRow).refund), q.Limit)
 	return page, more, wrap("read refunds", err)
 }

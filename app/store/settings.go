@@ -2,7 +2,9 @@ package store
 
 import (
 	"context"
+	"crypto/rand"
 	"database/sql"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"strconv"
@@ -20,6 +22,7 @@ const (
 	settingPartitions = "partitions"
 	settingVersion    = "catalogue_version"
 	settingGroups     = "backoffice_groups" // one name per line
+	settingShop       = "shop"              // 16 hex digits
 )
 
 // setting reads a number. ErrNoRow: it was never set.
@@ -48,6 +51,21 @@ func numberSetting(ctx context.Context, db bun.IDB, name string) (int64, error) 
 func (s Catalogue) Version(ctx context.Context) (int64, error) {
 	n, err := numberSetting(ctx, s.db, settingVersion)
 	return n, wrap("read the catalogue's version", err)
+}
+
+// ShopID returns the random id of the shop, which the first call stores. It is in the mark of each trade.
+func (s Settings) ShopID(ctx context.Context) (string, error) {
+	fresh := make([]byte, 8)
+	_, _ = rand.Read(fresh) // it never returns an error
+	return inTx(ctx, s.session, "read the id of the shop", func(tx bun.Conn) (id string, err error) {
+		_, err = exec(ctx, tx, "INSERT INTO settings (name, value) VALUES (?, ?) "+s.d.onDuplicate+" value = settings.value",
+			settingShop, hex.EncodeToString(fresh))
+		if err != nil {
+			return "", err
+		}
+		err = tx.QueryRowContext(ctx, "SELECT value FROM settings WHERE name = ?", settingShop).Scan(&id)
+		return id, err
+	})
 }
 
 // putSetting inserts or replaces a setting.

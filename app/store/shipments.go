@@ -42,6 +42,7 @@ const (
 	ShipAnotherParcel ShipOutcome = "another_parcel" // already shipped with another parcel
 	ShipRefund        ShipOutcome = "refund_asked"   // the buyer's refund request must be decided first
 	ShipInDoubt       ShipOutcome = "in_doubt"       // the gateway did not confirm that the payment was not refunded
+	ShipPartRefunded  ShipOutcome = "part_refunded"  // a part of the payment was refunded; the operator must confirm it
 	ShipState         ShipOutcome = "wrong_state"    // neither paid nor shipped
 	ShipNoOrder       ShipOutcome = "not_found"      // no such order
 	ShipUnreadable    ShipOutcome = "bad_request"    // the line cannot be parsed
@@ -53,6 +54,8 @@ type Shipping struct {
 	At      shop.Millis // now
 	Finish  shop.Millis // when the orders finish without a confirmation of the buyer
 	Replace bool        // replaces the parcel of an order that is shipped already
+	// PartRefunded also ships orders of which a part was refunded.
+	PartRefunded bool
 	// Confirmed has the orders whose payments the gateway has confirmed after the last doubt.
 	Confirmed map[shop.ID]bool
 }
@@ -104,7 +107,7 @@ func (s Shipments) Ship(
 		}
 		out := make([]ShippedOrder, len(parcels))
 		for i := range parcels {
-			o, outcome := known.outcomeOf(&parcels[i], options.Replace)
+			o, outcome := known.outcomeOf(&parcels[i], options)
 			if outcome == ShipDone && o.InDoubt && !options.Confirmed[o.ID] {
 				outcome = ShipInDoubt
 			}
@@ -173,26 +176,28 @@ type shipping struct {
 	refundRequested map[shop.ID]bool
 }
 
-func (s *shipping) outcomeOf(p *Parcel, replace bool) (*shop.Order, ShipOutcome) {
+func (s *shipping) outcomeOf(p *Parcel, options Shipping) (*shop.Order, ShipOutcome) {
 	o := s.orders[p.Order]
 	if o == nil {
 		return nil, ShipNoOrder
 	}
-	return o, shipOutcome(o, s.shipments[o.ID], s.refundRequested[o.ID], p, replace)
+	return o, shipOutcome(o, s.shipments[o.ID], s.refundRequested[o.ID], p, options)
 }
 
 // shipOutcome returns the outcome of a parcel for an order. sent is the shipment of the order (nil: none). requested
 // reports whether a refund request awaits a decision.
-func shipOutcome(o *shop.Order, sent *Shipment, requested bool, p *Parcel, replace bool) ShipOutcome {
+func shipOutcome(o *shop.Order, sent *Shipment, requested bool, p *Parcel, options Shipping) ShipOutcome {
 	switch {
 	case o.State == shop.Shipped && sent != nil && sent.Carrier == p.Carrier && sent.Tracking == p.Tracking:
 		return ShipUnchanged
-	case o.State == shop.Shipped && !replace:
+	case o.State == shop.Shipped && !options.Replace:
 		return ShipAnotherParcel
 	case o.State != shop.Paid && o.State != shop.Shipped:
 		return ShipState
 	case o.State == shop.Paid && requested:
 		return ShipRefund
+	case o.State == shop.Paid && o.RefundedFen > 0 && !options.PartRefunded:
+		return ShipPartRefunded
 	default:
 		return ShipDone
 	}

@@ -18,6 +18,12 @@ func (s *session) Payments() Payments { return Payments{s} }
 // Refunds returns refunds.
 func (s *session) Refunds() Refunds { return Refunds{s} }
 
+// LostOrders returns orders and refunds that only the gateway still has.
+func (s *session) LostOrders() LostOrders { return LostOrders{s} }
+
+// Differences returns the differences between the shop and the gateway.
+func (s *session) Differences() Differences { return Differences{s} }
+
 // Shipments returns parcels and receipts.
 func (s *session) Shipments() Shipments { return Shipments{s} }
 

@@ -144,6 +144,11 @@ func decideRefund(approved bool) func(h *testShop, o shop.Order) ([]shop.Order, 
 	}
 }
 
+func bookRefund(h *testShop, o shop.Order) ([]shop.Order, error) {
+	made := payment.MadeRefund{Order: o.ID, AmountFen: o.AmountFen, At: opens}
+	return asList(h.Store.LostOrders().BookRefund(h.ctx, made))
+}
+
 func finishRefund(h *testShop, o shop.Order) ([]shop.Order, error) {
 	return asList(h.FinishRefund(h.ctx, o.ID, opens+50))
 }
@@ -235,6 +240,8 @@ var touchCases = []touchCase{
 	{"DecideRefund", "a repeated refusal", refundDeclinedOrder, decideRefund(false), false},
 	{"FinishRefund", "of a refunding order", refundingOrder, finishRefund, true},
 	{"FinishRefund", "again", refundedOrder, finishRefund, false},
+	{"BookRefund", "of a paid order", paidOrder, bookRefund, true},
+	{"BookRefund", "again", refundedOrder, bookRefund, false},
 
 	{"ConfirmReceipt", "of a shipped order", shippedOrder, confirmReceipt, true},
 	{"ConfirmReceipt", "again", receivedOrder, confirmReceipt, false},

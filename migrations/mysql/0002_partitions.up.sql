@@ -35,5 +35,7 @@ CREATE TABLE IF NOT EXISTS history (
   stopped    SMALLINT NOT NULL DEFAULT 0, -- 1: the last node stopped as planned; no doubt begins
   -- Unix ms: pending orders that were created until then end by a close at the gateway, like orders with an opened
   -- payment, because a store may have lost the writes about their payments
-  doubt_until BIGINT NOT NULL DEFAULT 0
+  doubt_until BIGINT NOT NULL DEFAULT 0,
+  listed_until BIGINT NOT NULL DEFAULT 0, -- Unix ms: the gateway's lists were compared until then
+  listing_at   BIGINT NOT NULL DEFAULT 0  -- Unix ms: when a node began the last comparison
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin

@@ -54,3 +54,12 @@ CREATE TABLE IF NOT EXISTS refunds (
   -- refunds of a state, newest first
   KEY refunds_state (state, order_id)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4
+--bun:split
+-- Differences between the shop and the gateway. Each comparison of an order replaces its rows.
+CREATE TABLE IF NOT EXISTS differences (
+  order_id BIGINT NOT NULL,
+  kind     VARCHAR(24) CHARACTER SET ascii COLLATE ascii_bin NOT NULL, -- see payment.PayDifference
+  message  VARCHAR(400) NOT NULL,
+  found_at BIGINT NOT NULL, -- Unix ms
+  PRIMARY KEY (order_id, kind)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4

@@ -63,3 +63,12 @@ CREATE INDEX IF NOT EXISTS refunds_due ON refunds (next_at) WHERE next_at IS NOT
 --bun:split
 -- refunds of a state, newest first
 CREATE INDEX IF NOT EXISTS refunds_state ON refunds (state, order_id)
+--bun:split
+-- Differences between the shop and the gateway. Each comparison of an order replaces its rows.
+CREATE TABLE IF NOT EXISTS differences (
+  order_id INTEGER NOT NULL,
+  kind     TEXT NOT NULL, -- see payment.PayDifference
+  message  TEXT NOT NULL,
+  found_at INTEGER NOT NULL, -- Unix ms
+  PRIMARY KEY (order_id, kind)
+) STRICT

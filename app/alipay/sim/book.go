@@ -25,8 +25,9 @@ const (
 
 // Refund is one refund by its request number.
 type Refund struct {
-	Request   string `json:"request"`
-	AmountFen int64  `json:"amount_fen"`
+	Request   string    `json:"request"`
+	AmountFen int64     `json:"amount_fen"`
+	At        time.Time `json:"at"`
 }
 
 // Trade is one trade in the book.
@@ -35,6 +36,7 @@ type Trade struct {
 	No          string    `json:"trade_no"`
 	Status      Status    `json:"status"`
 	Subject     string    `json:"subject"`
+	Body        string    `json:"body,omitempty"`
 	AmountFen   int64     `json:"amount_fen"`
 	TakenFen    int64     `json:"taken_fen"` // 0 or AmountFen
 	RefundedFen int64     `json:"refunded_fen"`
@@ -107,7 +109,7 @@ func (b *book) addSigned(t Trade, start bool) (Trade, error) {
 		return Trade{}, errNumberInUse
 	}
 	if !known.started { // until the buyer opens the trade, the shop's latest request replaces it
-		known.Subject, known.ExpiresAt = t.Subject, t.ExpiresAt
+		known.Subject, known.Body, known.ExpiresAt = t.Subject, t.Body, t.ExpiresAt
 		known.method, known.notifyURL, known.returnURL = t.method, t.notifyURL, t.returnURL
 	}
 	if start {
@@ -216,7 +218,7 @@ func (b *book) refund(order, request string, fen int64) (t Trade, moved bool, er
 	t, err = b.change(order, func(t *Trade) error {
 		for _, r := range t.Refunds {
 			switch {
-			case r == Refund{request, fen}:
+			case r.Request == request && r.AmountFen == fen:
 				return nil
 			case r.Request == request:
 				return errNumberInUse
@@ -229,7 +231,7 @@ func (b *book) refund(order, request string, fen int64) (t Trade, moved bool, er
 			return errTooMuch
 		}
 		// The array is copied, because copies of the trade share it.
-		t.Refunds = append(t.Refunds[:len(t.Refunds):len(t.Refunds)], Refund{request, fen})
+		t.Refunds = append(t.Refunds[:len(t.Refunds):len(t.Refunds)], Refund{request, fen, b.now()})
 		t.RefundedFen += fen
 		if t.RefundedFen == t.TakenFen {
 			t.Status = Closed

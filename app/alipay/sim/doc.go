@@ -47,4 +47,5 @@
 //	answer_signature  the call is executed, and the reply is signed with a wrong key
 //	down              the call is not executed, and the connection is closed
 //	slow              the call waits delay_ms first
+//	not_permitted     the call is rejected, because the account lacks its permission
 package sim

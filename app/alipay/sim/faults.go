@@ -29,12 +29,14 @@ const (
 	InvalidSignature  Kind = "answer_signature"
 	Down              Kind = "down"
 	Slow              Kind = "slow"
+	NotPermitted      Kind = "not_permitted"
 )
 
 // Kinds lists all faults.
 var Kinds = []Kind{
 	NotifyDuplicate, NotifyDelay, NotifyReorder, NotifyLose, NotifyAmount, NotifyApp, NotifySignature, NotifyCert,
 	NotifyGBK, PaidAfterClose, PaidBeforeClose, ErrorAfterSuccess, Lost, Garbage, InvalidSignature, Down, Slow,
+	NotPermitted,
 }
 
 // maxDelay is the maximum delay. It limits the effect of a typing error.

@@ -33,6 +33,12 @@ type content struct {
 	TimeExpire   string `json:"time_expire"`
 	RefundAmount string `json:"refund_amount"`
 	OutRequestNo string `json:"out_request_no"`
+	Body         string `json:"body"`
+	StartTime    string `json:"start_time"`
+	EndTime      string `json:"end_time"`
+	PageNo       string `json:"page_no"`
+	PageSize     string `json:"page_size"`
+	BillDate     string `json:"bill_date"`
 }
 
 // verifyRequest checks the app, the signature and the content of a call. A rejection has the gateway's common code and
@@ -48,7 +54,8 @@ func (s *Simulator) verifyRequest(form url.Values) (request, *rejection) {
 		return request{}, &rejection{"40002", "isv.invalid-timestamp"}
 	}
 	r := request{method: form.Get("method"), notifyURL: form.Get("notify_url"), returnURL: form.Get("return_url")}
-	if err := json.Unmarshal([]byte(form.Get("biz_content")), &r.content); err != nil || r.content.OutTradeNo == "" {
+	err := json.Unmarshal([]byte(form.Get("biz_content")), &r.content)
+	if err != nil || r.content.OutTradeNo == "" && !isList(r.method) {
 		return request{}, &rejection{"40002", "isv.invalid-parameter"}
 	}
 	return r, nil
@@ -74,6 +81,9 @@ func (s *Simulator) gateway(w http.ResponseWriter, r *http.Request) {
 		shop.Sleep(r.Context(), f.delay())
 	}
 	fields, rejected := s.execute(q, "http://"+r.Host)
+	if _, active := s.faults.take(NotPermitted, order, method); active {
+		rejected = &rejection{"40006", "isv.insufficient-isv-permissions"}
+	}
 	if _, active := s.faults.take(Lost, order, method); active {
 		dropConnection()
 	}
@@ -108,6 +118,12 @@ func (s *Simulator) execute(q request, base string) (fields, *rejection) {
 		return s.refund(q)
 	case "alipay.trade.fastpay.refund.query":
 		return s.refunded(q)
+	case sellMethod:
+		return s.soldTrades(q)
+	case accountLogMethod:
+		return s.accountLog(q)
+	case billMethod:
+		return s.bill(q, base)
 	}
 	return nil, &rejection{"40001", "isv.missing-method"}
 }
@@ -123,7 +139,7 @@ func (s *Simulator) newTrade(q request) (Trade, *rejection) {
 		return Trade{}, &rejection{"40004", "ACQ.INVALID_PARAMETER"}
 	}
 	return Trade{
-		Order: q.content.OutTradeNo, AmountFen: fen, Subject: q.content.Subject, ExpiresAt: ends,
+		Order: q.content.OutTradeNo, AmountFen: fen, Subject: q.content.Subject, Body: q.content.Body, ExpiresAt: ends,
 		method:    strings.Clone(q.method), // it is a part of the query, which must not stay in memory
 		notifyURL: q.notifyURL, returnURL: q.returnURL,
 	}, nil

@@ -44,7 +44,7 @@ func (s *Simulator) signedNotification(t *Trade) url.Values {
 		"notify_id": {rand.Text()}, "notify_type": {"trade_status_sync"}, "notify_time": {s.now().In(s.zone).Format(timeFormat)},
 		"app_id": {s.keys.AppID}, "auth_app_id": {s.keys.AppID}, "seller_id": {s.keys.SellerID},
 		"buyer_id": {"2088000000000009"}, "charset": {"utf-8"}, "version": {"1.0"}, "sign_type": {"RSA2"},
-		"out_trade_no": {t.Order}, "trade_no": {t.No}, "trade_status": {string(t.Status)}, "subject": {t.Subject},
+		"out_trade_no": {t.Order}, "trade_no": {t.No}, "trade_status": {string(t.Status)}, "subject": {t.Subject}, "body": {t.Body},
 		"total_amount": {shop.FormatFen(t.AmountFen)}, "gmt_create": {t.CreatedAt.In(s.zone).Format(timeFormat)},
 	}
 	if t.Status != Waiting && t.TakenFen > 0 {
@@ -53,6 +53,7 @@ func (s *Simulator) signedNotification(t *Trade) url.Values {
 	}
 	if t.RefundedFen > 0 {
 		f.Set("refund_fee", shop.FormatFen(t.RefundedFen))
+		f.Set("out_biz_no", t.Refunds[len(t.Refunds)-1].Request)
 	}
 	if _, active := s.faults.take(NotifyGBK, t.Order, ""); active {
 		f.Set("charset", "GBK")

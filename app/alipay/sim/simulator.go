@@ -12,6 +12,8 @@ type Options struct {
 	Schedule []time.Duration
 	Keys     *Keys            // nil: generated keys
 	Now      func() time.Time // nil: time.Now
+	// ListDelay is how long after a change a trade or refund appears in the lists.
+	ListDelay time.Duration
 }
 
 // DefaultSchedule is the real schedule (4 m, 10 m, 10 m, 1 h, 2 h, 6 h, 15 h), 240 times as fast.
@@ -29,6 +31,8 @@ type Simulator struct {
 	book      *book
 	faults    *faults
 	deliverer *deliverer
+	listDelay time.Duration
+	bills     *bills
 }
 
 // New returns a simulator. It opens no listener: the caller serves it.
@@ -51,7 +55,7 @@ func New(o Options) (*Simulator, error) {
 	s := &Simulator{
 		keys: o.Keys, now: o.Now, zone: zone, book: newBook(o.Now), faults: &faults{},
 		deliverer: newDeliverer(o.Schedule),
-		mux:       http.NewServeMux(),
+		mux:       http.NewServeMux(), listDelay: o.ListDelay, bills: &bills{},
 	}
 	for pattern, handler := range s.routes() {
 		s.mux.HandleFunc(pattern, handler)
@@ -67,6 +71,7 @@ func (s *Simulator) routes() map[string]http.HandlerFunc {
 		"GET /qr/{token}":                    s.openScannedCode,
 		"GET /cashier/{token}":               s.cashier,
 		"POST /cashier/{token}/{press}":      s.handleButton,
+		"GET /bill/{token}":                  s.billFile,
 		"GET /assets/":                       http.FileServerFS(assets).ServeHTTP,
 		"GET /admin/ledger":                  show(func() any { return s.Ledger() }),
 		"POST /admin/trades/{order}/{press}": s.handleBuyerAction,

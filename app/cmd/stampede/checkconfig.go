@@ -15,8 +15,8 @@ type checkconfig struct {
 func (checkconfig) Help() string {
 	return "Checks every variable, prints the settings in force (secrets hidden) and connects to the stores. There it " +
 		"tests the locks, statements, migrations and commands that the program uses, and leaves no data behind. It " +
-		"lists settings of Redis and MySQL that are too weak for the promises. For a Redis cluster it lists the " +
-		"server of each partition. The exit code is 3 if a test fails or serve would refuse to start.\n\n" +
+		"lists settings of Redis and MySQL that are too weak for the promises, and lists of the payment gateway that the account " +
+		"may not read. For a Redis cluster it lists the server of each partition. The exit code is 3 if a test fails or serve would refuse to start.\n\n" +
 		"Examples:\n\n    stampede checkconfig\n" +
 		"    stampede checkconfig --offline --json"
 }
@@ -59,6 +59,7 @@ func (c checkconfig) Run(e *env) error {
 			missing, weak, err := t.CheckStores(e.ctx)
 			report.Missing, report.Weaknesses = append(report.Missing, missing...), append(report.Weaknesses, weak...)
 			if err == nil {
+				report.Weaknesses = append(report.Weaknesses, t.CheckGateway(e.ctx)...)
 				report.Partitions, err = t.PartitionPlaces(e.ctx)
 			}
 			return err

@@ -120,7 +120,7 @@ func TestOrderPruneChecksItsDay(t *testing.T) {
 		{"order prune --before 2026-01-31 --export FOLDER", "", exitOK, `^no orders to delete\n$`},
 		{"journal list", "", exitOK, `^no operations\n$`},
 		{"backoffice repost --since 2026-11-21T10:00:00+08:00", "", exitOK, `^0 entries`},
-		{"pay reconcile --day 2026-11-21", "", exitFailed, `STAMPEDE_ALIPAY_APP_ID`},
+		{"pay reconcile --from 2026-11-21", "", exitFailed, `STAMPEDE_ALIPAY_APP_ID`},
 	})
 	code, _, errOut := runCommand(t, append(environ, "STAMPEDE_ARCHIVE_AFTER=2208h"), "checkconfig", "--offline")
 	if code != exitUsage || !strings.Contains(errOut, "STAMPEDE_ARCHIVE_AFTER was removed with the archive of orders") {

@@ -32,6 +32,8 @@ type (
 		Carrier  string  `required:"" placeholder:"NAME" help:"Name of the carrier, at most 24 characters."`
 		Tracking string  `required:"" placeholder:"NUMBER" help:"Tracking number of the carrier."`
 		Replace  bool    `help:"Replace the parcel of the order."`
+
+		PartRefunded bool `help:"Ship an order of which a part was refunded."`
 		operationFlags
 	}
 	orderShipMany struct {
@@ -91,7 +93,7 @@ func (c *orderList) Run(e *env) error {
 
 func (c *orderShip) Run(e *env) error {
 	return e.operate(c.operationFlags, func(api *client) error {
-		body := map[string]any{"carrier": c.Carrier, "tracking": c.Tracking, "replace": c.Replace}
+		body := map[string]any{"carrier": c.Carrier, "tracking": c.Tracking, "replace": c.Replace, "part_refunded": c.PartRefunded}
 		var order orderRow
 		err := api.change(http.MethodPost, "/orders/"+c.Order.String()+"/ship", body, &order)
 		return e.result(c.JSON, err, order, "order %s is %s with %s", order.ID, order.State, order.Tracking)

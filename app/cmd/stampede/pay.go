@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"time"
 
 	"stampede/app/payment"
@@ -13,7 +15,7 @@ import (
 
 type pay struct {
 	List      payList      `cmd:"" help:"Search for payments."`
-	Reconcile payReconcile `cmd:"" help:"Compare the payments of a day with the gateway."`
+	Reconcile payReconcile `cmd:"" help:"Compare payments and refunds with the gateway."`
 	Gateway   payGateway   `cmd:"" help:"Show or change the gateway of the shop."`
 }
 
@@ -47,7 +49,8 @@ func (c *payGateway) Run(e *env) error {
 }
 
 type payReconcile struct {
-	Day string `required:"" placeholder:"YYYY-MM-DD" help:"Day in the time zone of the shop (STAMPEDE_TIME_ZONE)."`
+	From string `placeholder:"YYYY-MM-DD" help:"First day in the time zone of the shop (STAMPEDE_TIME_ZONE)."`
+	To   string `placeholder:"YYYY-MM-DD" help:"Last day; default: the first."`
 	readFlags
 }
 
@@ -63,8 +66,8 @@ func (c *payList) Run(e *env) error {
 		return fmt.Errorf("%w: --limit is %d, want 1 to 1000", errUsage, c.Limit)
 	}
 	if c.State != "" && !c.State.Valid() {
-		return fmt.Errorf("%w: --state is %q, want taken, late, revived, refunded, unknown_order, wrong_amount, "+
-			"second_trade or never_payable", errUsage, c.State)
+		return fmt.Errorf("%w: --state is %q, want taken, late, revived, refunding, refunded, unknown_order, "+
+			"wrong_amount, second_trade or never_payable", errUsage, c.State)
 	}
 	query := url.Values{"q": {c.Query}, "state": {string(c.State)}}
 	return e.read(c.readFlags, func(api *client) error {
@@ -83,61 +86,145 @@ func (c *payList) Run(e *env) error {
 var errReconciliation = errors.New("the shop and the gateway differ")
 
 func (payReconcile) Help() string {
-	return "Queries the gateway about each order with a payment, or with an open trade, on that day, and compares the " +
-		"result with the payments, orders and refunds of the shop. A payment counts on the day on which it was " +
-		"paid. Its refunds count on the same day, also when they are made later. The command prints the " +
-		"differences and corrects nothing; deploy/RUNBOOK.md describes each kind of difference. The exit code is 3 " +
-		"if there is a difference or the gateway is unreachable.\n\nExamples:\n\n" +
-		"    stampede pay reconcile --day 2026-11-20\n" +
-		"    stampede pay reconcile --day 2026-11-20 --json"
+	return "Without days, the command lists the known differences between the shop and the gateway. Nodes compare once a day, " +
+		"and after each loss of writes.\n\nWith days, it compares in both directions. First it reads the gateway's own lists: a " +
+		"trade or refund that differs is queried and settled, and a paid order that all stores have lost is written again. " +
+		"Then it queries the gateway about each order with a payment, or with an open trade, on these days. A payment counts on " +
+		"the day on which it was paid. Its refunds count on the same day, also when they are made later. " +
+		"deploy/RUNBOOK.md describes each kind of difference. The exit code is 3 if there is a difference or the gateway is " +
+		"unreachable.\n\nExamples:\n\n" +
+		"    stampede pay reconcile\n" +
+		"    stampede pay reconcile --from 2026-11-20 --to 2026-11-22\n" +
+		"    stampede pay reconcile --from 2026-11-20 --json"
+}
+
+// comparedDay has both directions of the comparison of a day.
+type comparedDay struct {
+	payment.ReconciliationReport
+	Lists payment.ListingReport `json:"lists"`
 }
 
 func (c *payReconcile) Run(e *env) error {
-	if _, err := time.Parse(time.DateOnly, c.Day); err != nil {
-		return fmt.Errorf("%w: --day is %q, want a day like 2026-11-20", errUsage, c.Day)
+	days, err := c.days()
+	if err != nil {
+		return err
 	}
 	return e.read(c.readFlags, func(api *client) error {
-		report, err := c.report(api)
-		err = e.show(c.JSON, err, report, func() error { return e.reconciliationTable(&report) })
-		if err == nil && len(report.Differences) > 0 {
+		if len(days) == 0 {
+			return c.listKnown(e, api)
+		}
+		differ := false
+		compared := make([]comparedDay, len(days))
+		for i, day := range days {
+			if compared[i], err = compareDay(api, day); err != nil {
+				return err
+			}
+			differ = differ || len(compared[i].Differences) > 0
+			if !c.JSON {
+				if err := e.reconciliationTable(&compared[i]); err != nil {
+					return err
+				}
+			}
+		}
+		if c.JSON {
+			err = e.json(compared)
+		}
+		if err == nil && differ {
 			err = errReconciliation
 		}
 		return err
 	})
 }
 
-// report reads all parts of the day's comparison.
-func (c *payReconcile) report(api *client) (payment.ReconciliationReport, error) {
-	day := payment.ReconciliationReport{Day: c.Day, Differences: []payment.PayDifference{}}
-	query := url.Values{"day": {c.Day}}
+// days returns the given days; none: only the known differences are listed.
+func (c *payReconcile) days() (days []string, err error) {
+	if c.From == "" && c.To == "" {
+		return nil, nil
+	}
+	from, err := time.Parse(time.DateOnly, c.From)
+	if err != nil {
+		return nil, fmt.Errorf("%w: --from is %q, want a day like 2026-11-20", errUsage, c.From)
+	}
+	to, err := time.Parse(time.DateOnly, cmp.Or(c.To, c.From))
+	if err != nil || to.Before(from) {
+		return nil, fmt.Errorf("%w: --to is %q, want a day like 2026-11-20, not before --from", errUsage, c.To)
+	}
+	for day := from; !day.After(to); day = day.AddDate(0, 0, 1) {
+		days = append(days, day.Format(time.DateOnly))
+	}
+	return days, nil
+}
+
+func (c *payReconcile) listKnown(e *env, api *client) error {
+	var known struct {
+		Differences []payment.PayDifference `json:"differences"`
+	}
+	err := api.get("/payments/differences", nil, &known)
+	err = e.show(c.JSON, err, known, func() error {
+		if len(known.Differences) == 0 {
+			fmt.Fprintln(e.out, "no differences")
+			return nil
+		}
+		return e.differencesTable(known.Differences)
+	})
+	if err == nil && len(known.Differences) > 0 {
+		err = errReconciliation
+	}
+	return err
+}
+
+// compareDay compares the gateway's lists, then all parts of the day's orders.
+func compareDay(api *client, day string) (comparedDay, error) {
+	var d comparedDay
+	d.Day, d.Differences = day, []payment.PayDifference{}
+	if err := api.change("POST", "/payments/lists", map[string]string{"day": day}, &d.Lists); err != nil {
+		return d, err
+	}
+	query := url.Values{"day": {day}}
 	for {
 		var part payment.ReconciliationReport
 		if err := api.get("/payments/reconciliation", query, &part); err != nil {
-			return day, err
+			return d, err
 		}
-		day.Orders += part.Orders
-		day.Paid += part.Paid
-		day.TakenFen += part.TakenFen
-		day.ReturnedFen += part.ReturnedFen
-		day.Differences = append(day.Differences, part.Differences...)
+		d.Orders += part.Orders
+		d.Paid += part.Paid
+		d.TakenFen += part.TakenFen
+		d.ReturnedFen += part.ReturnedFen
+		d.Differences = append(d.Differences, part.Differences...)
 		if part.Next == 0 {
-			return day, nil
+			break
 		}
 		query.Set("after", part.Next.String())
 	}
+	for _, listed := range d.Lists.Differences { // orders without a payment on this day are only in the lists
+		if !slices.Contains(d.Differences, listed) {
+			d.Differences = append(d.Differences, listed)
+		}
+	}
+	return d, nil
 }
 
-func (e *env) reconciliationTable(r *payment.ReconciliationReport) error {
-	if len(r.Differences) > 0 {
-		err := table(e, 0, "order\tdifference\t", r.Differences, func(d payment.PayDifference) []any {
-			return []any{d.Order, d.Kind, d.Message}
-		})
-		if err != nil {
+func (e *env) differencesTable(differences []payment.PayDifference) error {
+	return table(e, 0, "order\tdifference\t", differences, func(d payment.PayDifference) []any {
+		return []any{d.Order, d.Kind, d.Message}
+	})
+}
+
+func (e *env) reconciliationTable(d *comparedDay) error {
+	if len(d.Differences) > 0 {
+		if err := e.differencesTable(d.Differences); err != nil {
 			return err
 		}
 	}
+	l := &d.Lists
+	fmt.Fprintf(e.out, "%s: the gateway lists %d trades and %d refunds until %s (%d trades of other shops): %d settled, "+
+		"%d lost orders written, %d refunds booked\n", d.Day, l.Trades, l.Refunds, e.localTime(l.To), l.Foreign, l.Settled,
+		l.Written, l.Booked)
+	if l.Bills {
+		fmt.Fprintln(e.out, "the account may not read these lists; the bills were used, which end with the last complete day")
+	}
 	fmt.Fprintf(e.out,
 		"%s: %d orders, %d of them paid that day: the gateway has taken %s yuan and refunded %s of them, %d differences\n",
-		r.Day, r.Orders, r.Paid, shop.FormatFen(r.TakenFen), shop.FormatFen(r.ReturnedFen), len(r.Differences))
+		d.Day, d.Orders, d.Paid, shop.FormatFen(d.TakenFen), shop.FormatFen(d.ReturnedFen), len(d.Differences))
 	return nil
 }

@@ -175,12 +175,12 @@ func (s *testShop) requireBooksAgree(n *node, placed shop.Order) {
 	zone, err := time.LoadLocation("Asia/Shanghai")
 	s.must(err)
 	day := placed.PaidAt.Time().In(zone).Format(time.DateOnly)
-	if out, code := n.run("pay", "reconcile", "--day", day); code != 0 || !strings.Contains(out, "0 differences") {
+	if out, code := n.run("pay", "reconcile", "--from", day); code != 0 || !strings.Contains(out, "0 differences") {
 		s.t.Errorf("reconcile exits %d:\n%s", code, out)
 	}
 	_, err = s.db.ExecContext(kit.Context(s.t), "DELETE FROM payments WHERE order_id = ?", placed.ID)
 	s.must(err)
-	if out, code := n.run("pay", "reconcile", "--day", day, "--json"); code != 3 ||
+	if out, code := n.run("pay", "reconcile", "--from", day, "--json"); code != 3 ||
 		!strings.Contains(out, "not_entered") {
 		s.t.Errorf("reconcile of a lost payment exits %d:\n%s", code, out)
 	}

@@ -75,7 +75,7 @@ func (w *world) ledgerDifferences(orders []shop.ID) []string {
 		o := w.read(id)
 		want := int64(0)
 		if slices.Contains([]shop.OrderState{shop.Paid, shop.Shipped, shop.Finished}, o.State) {
-			want = o.AmountFen
+			want = o.AmountFen - o.RefundedFen
 		}
 		if kept[id.String()] != want {
 			differences = append(differences, fmt.Sprintf("order %s is %s (%s), and the gateway keeps %d fen of it, want %d",

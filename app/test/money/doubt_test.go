@@ -101,7 +101,7 @@ func TestNothingEndsBeforeABeatAfterAGap(t *testing.T) {
 	for name, try := range map[string]func() error{
 		"expiry": func() error { return n.sweep(due.ID) },
 		"cancel": func() error { return errOf(n.expirer.Cancel(n.ctx, pending.User, pending.ID)) },
-		"ship":   func() error { return n.ship(paid.ID) },
+		"ship":   func() error { return n.ship(paid.ID, store.Shipping{}) },
 		"refund": func() error { return errOf(n.refundRequests.RequestRefund(n.ctx, paid.User, paid.ID, "no reason")) },
 	} {
 		if err := try(); !errors.Is(err, shop.ErrTransient) && shop.AsError(err).Code != shop.Busy {
@@ -114,17 +114,17 @@ func TestNothingEndsBeforeABeatAfterAGap(t *testing.T) {
 		t.Errorf("%d fen were refunded before a beat", l.RefundedFen)
 	}
 	w.must(n.recoverPartition(nil))
-	w.must(n.ship(paid.ID))
+	w.must(n.ship(paid.ID, store.Shipping{}))
 	w.awaitRest(sale, []shop.ID{due.ID, pending.ID, paid.ID, refunding.ID}, t.Errorf)
 }
 
 // ship enters a parcel of the order.
-func (n *node) ship(order shop.ID) error {
+func (n *node) ship(order shop.ID, how store.Shipping) error {
 	service := &backoffice.ShippingService{
 		Store: n.w.db, RedisTime: n.w.inventory.Now, Gateway: n.gateway, Effects: n.effects, FinishAfter: time.Hour,
 	}
 	parcel := store.Parcel{Order: order, Carrier: "SF", Tracking: "1"}
-	return errOf(service.Ship(n.ctx, operator(), parcel, false))
+	return errOf(service.Ship(n.ctx, operator(), parcel, how))
 }
 
 // P8, C9: a refund was sent, and the database has lost its row. The order is not shipped: the gateway is queried first,
@@ -151,13 +151,14 @@ func TestRefundLostWithinTheLagIsNotShipped(t *testing.T) {
 		t.Errorf("problems to settle: %+v, want none", problems)
 	}
 	n.gateway = nil
-	if err := shop.AsError(n.ship(kept.ID)); err.Code != shop.WrongState || !strings.Contains(err.Message, "STAMPEDE_ALIPAY_") {
+	err := shop.AsError(n.ship(kept.ID, store.Shipping{}))
+	if err.Code != shop.WrongState || !strings.Contains(err.Message, "STAMPEDE_ALIPAY_") {
 		t.Errorf("without a gateway: got %v, want wrong_state that names the settings", err)
 	}
 	n = w.node(nil)
-	w.must(n.ship(kept.ID))
+	w.must(n.ship(kept.ID, store.Shipping{}))
 	for range 2 {
-		if err := shop.AsError(n.ship(refunded.ID)); err.Code != shop.WrongState {
+		if err := shop.AsError(n.ship(refunded.ID, store.Shipping{})); err.Code != shop.WrongState {
 			t.Errorf("a refunded order: got %v, want wrong_state", err)
 		}
 	}

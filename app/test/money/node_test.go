@@ -49,8 +49,9 @@ func (w *world) node(dying *dyingProcess) *node {
 		PayWindow: payWindow,
 	}
 	n.payments = &payment.PaymentService{
-		Gateway: gateway, Stock: stock, Waiting: queue.Waiting, Trades: w.db.Payments(), Refunds: w.db.Refunds(),
-		Orders: w.db.Orders(), Sale: w.db.Sales().Sale,
+		Gateway: gateway, ShopID: w.shopID, Stock: stock, Waiting: queue.Waiting,
+		Trades: w.db.Payments(), Refunds: w.db.Refunds(),
+		Orders: w.db.Orders(), Lost: w.db.LostOrders(), Sale: w.db.Sales().Sale,
 		Effects: effects, Margin: shop.PayMargin(payWindow),
 	}
 	n.closer = payment.NewTradeCloser(n.payments)

@@ -65,6 +65,7 @@ type world struct {
 	buyers      *buyers
 	sim         *sim.Simulator
 	shop        alipay.Options // the shop's configuration of the gateway
+	shopID      string
 	slot        shop.ID
 	reconcilers []*recovery.Reconciler // of all processes so far
 
@@ -80,6 +81,9 @@ func newWorld(t testing.TB) *world {
 	w.openStores()
 	w.openGateway()
 	w.must(errOf(w.db.Settings().EnsureGateway(w.ctx, payment.GatewayIdentity{Name: "alipay", Mode: "simulator", App: w.shop.AppID})))
+	shopID, err := w.db.Settings().ShopID(w.ctx)
+	w.must(err)
+	w.shopID = shopID
 	w.openPartition()
 	w.slot = newID()
 	now, err := w.inventory.Now(w.ctx)

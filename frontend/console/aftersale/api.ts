@@ -1,4 +1,4 @@
-import { fields, readable } from '../fields'
+import { fields, number, readable } from '../fields'
 import { useRequests } from '../requests'
 import { downloadFile } from '../http'
 import type { Page } from '../listing'
@@ -62,7 +62,7 @@ export function useAftersaleApi() {
     ship: async (
       key: string,
       order: string,
-      parcel: { carrier: string; tracking: string; replace?: true },
+      parcel: { carrier: string; tracking: string; replace?: true; part_refunded?: true },
     ) => {
       await post(key, `/orders/${order}/ship`, parcel)
     },
@@ -79,6 +79,13 @@ export function useAftersaleApi() {
 
     payments: (query: { state?: string; q?: string; before?: string }): Promise<Page<Payment>> =>
       page('/payments', 'payments', query, parsePayment),
+    /** Refunds one payment that does not fit an order, or all with an outcome. */
+    refundPayments: async (
+      key: string,
+      which: { trade_no: string } | { state: string },
+      note: string,
+    ): Promise<number> =>
+      number(fields(await post(key, '/payments/refund', { ...which, note }), 'refunded'), 'payments'),
 
     failedJobs: (kind: FailedJobKind): Promise<Page<FailedJob>> =>
       page(`/${kind}`, LISTS[kind].name, {}, LISTS[kind].parse),

@@ -6,6 +6,7 @@ import { parseBlock, type Block } from '../shop/types'
 /** A refund or a refund request. `requested` and `stuck` wait for an operator. */
 export interface Refund {
   readonly order: string
+  readonly request: string
   readonly state: string
   readonly amount_fen: number
   readonly reason: string
@@ -89,12 +90,16 @@ export const PAYMENT_OUTCOMES = [
   'taken',
   'late',
   'revived',
+  'refunding',
   'refunded',
   'unknown_order',
   'wrong_amount',
   'second_trade',
   'never_payable',
 ] as const
+
+/** Outcomes of payments that an operator must check and refund. */
+export const ANOMALIES: readonly string[] = ['unknown_order', 'wrong_amount', 'second_trade', 'never_payable']
 
 /** A payment that the gateway reports, and its outcome. */
 export interface Payment {
@@ -126,6 +131,7 @@ export function parseRefund(value: unknown): Refund {
   const f = fields(value, 'refund')
   return {
     order: id(f, 'order'),
+    request: text(f, 'request'),
     state: text(f, 'state'),
     amount_fen: number(f, 'amount_fen'),
     reason: text(f, 'reason'),

@@ -37,6 +37,7 @@ export const journalEn = {
     'product.edit': 'Product edited',
     'slot.create': 'Slot created',
     'refund.approve': 'Refund approved',
+    'payment.refund': 'Payments refunded',
     'refund.decline': 'Refund declined',
     'refund.retry': 'Refund retried',
     'text.edit': 'Text of the page changed',

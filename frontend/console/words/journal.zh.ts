@@ -38,6 +38,7 @@ export const journalZh: typeof journalEn = {
     'product.edit': '编辑商品',
     'slot.create': '新建场次',
     'refund.approve': '同意退款',
+    'payment.refund': '付款退还',
     'refund.decline': '拒绝退款',
     'refund.retry': '重试退款',
     'text.edit': '修改页面文本',

@@ -419,6 +419,10 @@ export const zh: ConsoleWords = {
       message: '恢复之后，有订单需要人工处理，买家正在等待。',
       do: '用 stampede recover 列出这些订单，逐个处理。',
     },
+    payments_differ: {
+      message: '有订单与支付网关的记录不一致。',
+      do: '用 stampede pay reconcile 列出；没有订单的付款可在“付款”页退还。',
+    },
     database_at_risk: {
       message: '数据库服务器已被替换，或半同步复制没有生效。',
       do: '将节点连接到正在使用的服务器，并恢复其从库。',

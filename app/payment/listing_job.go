@@ -1,0 +1,108 @@
+package payment
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"stampede/app/shop"
+)
+
+const (
+	listingEvery = time.Minute
+	// listingPause is the pause after a comparison, on all nodes: known differences are compared again after it.
+	listingPause = 10 * time.Minute
+	// listingStep is the longest range that is compared at once: its orders are in memory.
+	listingStep = 24 * time.Hour
+)
+
+// Differences keeps the progress of the comparison with the gateway's lists and its differences, see store.Differences.
+type Differences interface {
+	// Claim returns the progress, and claims the next comparison. false: another node has claimed it after `before`.
+	Claim(ctx context.Context, now, before shop.Millis) (ListingProgress, bool, error)
+	// Orders lists the orders with differences.
+	Orders(ctx context.Context) ([]shop.ID, error)
+	// Save replaces the differences of the compared orders, and records that the lists were compared until an instant.
+	Save(ctx context.Context, compared []shop.ID, found []PayDifference, until, now shop.Millis) error
+}
+
+// ListingProgress is the progress of the comparison with the gateway's lists.
+type ListingProgress struct {
+	Until      shop.Millis // the lists were compared until then; 0: never
+	DoubtUntil shop.Millis // the last doubt about lost writes, see shop.DatabaseHistory
+}
+
+// due reports whether lists have to be compared: a day after the last comparison; when the lists contain the trades
+// before a doubt; and when they contain the trades that could still be paid then.
+func (p ListingProgress) due(listed shop.Millis, window time.Duration) bool {
+	passed := func(at shop.Millis) bool { return p.Until < at && at <= listed }
+	return listed.Sub(p.Until) >= listingStep || passed(p.DoubtUntil) || passed(p.DoubtUntil.Add(window))
+}
+
+// ListingJob compares the gateway's lists with the shop once a day and after each doubt about lost writes. Then it
+// queries the gateway about orders of the same time that are in no list. Differences are kept until they have ended.
+// One node at a time compares.
+type ListingJob struct {
+	Listing *Listing
+	Store   Differences
+}
+
+// Run compares until ctx ends.
+func (j *ListingJob) Run(ctx context.Context) error {
+	return shop.Repeat(ctx, listingEvery, "compare with the gateway's lists", j.RunOnce)
+}
+
+// RunOnce compares the next range, if it is due, and the orders with differences.
+func (j *ListingJob) RunOnce(ctx context.Context) error {
+	now, err := j.Listing.Payments.Stock.Now(ctx)
+	if err != nil {
+		return fmt.Errorf("read Redis time: %w", err)
+	}
+	progress, claimed, err := j.Store.Claim(ctx, now, now.Add(-listingPause))
+	if err != nil || !claimed {
+		return err
+	}
+	compared, err := j.Store.Orders(ctx)
+	if err != nil {
+		return err
+	}
+	listed := now.Add(-j.Listing.Lag)
+	until := progress.Until
+	if progress.due(listed, j.Listing.Window) {
+		from := cmp.Or(progress.Until, listed.Add(-listingStep))
+		r, err := j.Listing.compare(ctx, from, min(from.Add(listingStep), listed))
+		if err != nil {
+			return err
+		}
+		slog.InfoContext(ctx, "compared with the gateway's lists", "from", r.From, "to", r.To, "bills", r.Bills,
+			"trades", r.Trades, "foreign", r.Foreign, "settled", r.Settled, "written", r.Written, "booked", r.Booked)
+		unlisted, err := j.unlisted(ctx, &r)
+		if err != nil {
+			return err
+		}
+		compared, until = append(append(compared, sortedIDs(r.differed)...), unlisted...), r.To
+	}
+	found, err := j.Listing.Daily.differences(ctx, compared)
+	if err != nil {
+		return err
+	}
+	return j.Store.Save(ctx, compared, found, until, now)
+}
+
+// unlisted lists the orders with a payment, or with an open trade, in the range of a comparison that agreed with no
+// row.
+func (j *ListingJob) unlisted(ctx context.Context, r *ListingReport) (ids []shop.ID, err error) {
+	for after, more := shop.ID(0), true; more; {
+		page, err := j.Listing.Payments.Trades.OrdersOfDay(ctx, r.From, r.To, after, payDayBatch)
+		if err != nil {
+			return nil, fmt.Errorf("list the orders: %w", err)
+		}
+		if more = len(page) == payDayBatch; more {
+			after = page[payDayBatch-1]
+		}
+		ids = append(ids, shop.Where(page, func(id shop.ID) bool { return !r.agreed[id] && !r.differed[id] })...)
+	}
+	return ids, nil
+}
