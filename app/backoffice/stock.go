@@ -114,7 +114,7 @@ func (ss *SaleService) settle(ctx context.Context, a shop.StockWithdrawal) (shop
 }
 
 // SaleFinisherJob completes operations on sales after a crash: it sends missing terms to Redis and settles pending
-// withdrawals.
+// withdrawals. It resumes the sales that a restore has paused, see store.RestoredSales.
 type SaleFinisherJob struct {
 	Partitions int
 	Service    *SaleService
@@ -130,9 +130,18 @@ func (f *SaleFinisherJob) Run(ctx context.Context) error {
 	return shop.Repeat(ctx, finishEvery, "finish operations on sales", f.RunOnce)
 }
 
-// RunOnce processes all pending withdrawals and outdated terms.
+// RunOnce processes restored sales, all pending withdrawals and outdated terms.
 func (f *SaleFinisherJob) RunOnce(ctx context.Context) error {
-	failed := []error{f.withdrawals(ctx)}
+	resumed, err := f.Service.Store.RestoredSales().Resume(ctx)
+	if resumed > 0 {
+		slog.InfoContext(ctx, "sales continue after a restore: the gateway's lists were compared", "sales", resumed)
+	}
+	return errors.Join(err, f.withdrawals(ctx), f.PushTerms(ctx))
+}
+
+// PushTerms sends the terms of all sales that have an older version in Redis.
+func (f *SaleFinisherJob) PushTerms(ctx context.Context) error {
+	var failed []error
 	for p := range f.Partitions {
 		failed = append(failed, f.terms(ctx, p))
 	}

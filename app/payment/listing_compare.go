@@ -72,7 +72,7 @@ func (l *Listing) compare(ctx context.Context, from, to shop.Millis) (ListingRep
 	if err != nil {
 		return r, fmt.Errorf("read Redis time: %w", err)
 	}
-	if r.To = min(to, now.Add(-l.Lag)); r.To <= from {
+	if r.To = min(to, now.Add(-l.Lag)) / 1000 * 1000; r.To <= from { // the gateway uses whole seconds
 		r.To = from
 		return r, nil
 	}

@@ -1,10 +1,10 @@
 package payment
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"stampede/app/shop"
@@ -14,8 +14,9 @@ const (
 	listingEvery = time.Minute
 	// listingPause is the pause after a comparison, on all nodes: known differences are compared again after it.
 	listingPause = 10 * time.Minute
-	// listingStep is the longest range that is compared at once: its orders are in memory.
-	listingStep = 24 * time.Hour
+	// ListingStep is the longest range that is compared at once, because its orders are in memory, and the longest time
+	// between two comparisons.
+	ListingStep = 24 * time.Hour
 )
 
 // Differences keeps the progress of the comparison with the gateway's lists and its differences, see store.Differences.
@@ -30,7 +31,7 @@ type Differences interface {
 
 // ListingProgress is the progress of the comparison with the gateway's lists.
 type ListingProgress struct {
-	Until      shop.Millis // the lists were compared until then; 0: never
+	Until      shop.Millis // the lists were compared until then
 	DoubtUntil shop.Millis // the last doubt about lost writes, see shop.DatabaseHistory
 }
 
@@ -38,7 +39,7 @@ type ListingProgress struct {
 // before a doubt; and when they contain the trades that could still be paid then.
 func (p ListingProgress) due(listed shop.Millis, window time.Duration) bool {
 	passed := func(at shop.Millis) bool { return p.Until < at && at <= listed }
-	return listed.Sub(p.Until) >= listingStep || passed(p.DoubtUntil) || passed(p.DoubtUntil.Add(window))
+	return listed.Sub(p.Until) >= ListingStep || passed(p.DoubtUntil) || passed(p.DoubtUntil.Add(window))
 }
 
 // ListingJob compares the gateway's lists with the shop once a day and after each doubt about lost writes. Then it
@@ -64,31 +65,46 @@ func (j *ListingJob) RunOnce(ctx context.Context) error {
 	if err != nil || !claimed {
 		return err
 	}
-	compared, err := j.Store.Orders(ctx)
+	orders, err := j.Store.Orders(ctx)
 	if err != nil {
 		return err
 	}
-	listed := now.Add(-j.Listing.Lag)
-	until := progress.Until
-	if progress.due(listed, j.Listing.Window) {
-		from := cmp.Or(progress.Until, listed.Add(-listingStep))
-		r, err := j.Listing.compare(ctx, from, min(from.Add(listingStep), listed))
-		if err != nil {
+	listed, until := now.Add(-j.Listing.Lag), progress.Until
+	for {
+		progress.Until = until
+		if progress.due(listed, j.Listing.Window) {
+			var listedOrders []shop.ID
+			if listedOrders, until, err = j.compare(ctx, until, min(until.Add(ListingStep), listed)); err != nil {
+				return err
+			}
+			orders = append(orders, listedOrders...)
+		}
+		slices.Sort(orders)
+		orders = slices.Compact(orders)
+		found, err := j.Listing.Daily.differences(ctx, orders)
+		if err == nil {
+			err = j.Store.Save(ctx, orders, found, until, now)
+		}
+		if err != nil || until == progress.Until { // not due, or the bill does not exist yet
 			return err
 		}
-		slog.InfoContext(ctx, "compared with the gateway's lists", "from", r.From, "to", r.To, "bills", r.Bills,
-			"trades", r.Trades, "foreign", r.Foreign, "settled", r.Settled, "written", r.Written, "booked", r.Booked)
-		unlisted, err := j.unlisted(ctx, &r)
-		if err != nil {
-			return err
-		}
-		compared, until = append(append(compared, sortedIDs(r.differed)...), unlisted...), r.To
+		orders = nil
 	}
-	found, err := j.Listing.Daily.differences(ctx, compared)
+}
+
+// compare compares the lists of [from, to), and returns the orders to compare again and the instant until which the
+// lists are complete.
+func (j *ListingJob) compare(
+	ctx context.Context, from, to shop.Millis,
+) (orders []shop.ID, until shop.Millis, err error) {
+	r, err := j.Listing.compare(ctx, from, to)
 	if err != nil {
-		return err
+		return nil, from, err
 	}
-	return j.Store.Save(ctx, compared, found, until, now)
+	slog.InfoContext(ctx, "compared with the gateway's lists", "from", r.From, "to", r.To, "bills", r.Bills,
+		"trades", r.Trades, "foreign", r.Foreign, "settled", r.Settled, "written", r.Written, "booked", r.Booked)
+	unlisted, err := j.unlisted(ctx, &r)
+	return append(sortedIDs(r.differed), unlisted...), r.To, err
 }
 
 // unlisted lists the orders with a payment, or with an open trade, in the range of a comparison that agreed with no

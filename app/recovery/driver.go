@@ -252,6 +252,28 @@ func (d *Driver) Recover(ctx context.Context, partitions ...int) (all Report, er
 	return all, nil
 }
 
+// Restore recovers all partitions after backups of the stores were restored. It begins a generation, because the stores
+// need not show what they lack, and accepts the server, also if it was replaced before.
+func (d *Driver) Restore(ctx context.Context) (Report, error) {
+	recorded, epochs := d.recordedHistories(ctx)
+	h, err := d.Store.History().Read(ctx)
+	if err == nil && h.UnfitReason != "" {
+		err = fmt.Errorf("the database cannot be recovered yet: %s", h.UnfitReason)
+	}
+	if err != nil {
+		return Report{}, err
+	}
+	for _, p := range d.All() {
+		if err := d.Redis.Recovery().AcceptServer(ctx, p, h.Server); err != nil {
+			return Report{}, err
+		}
+	}
+	if err := d.beginGeneration(ctx, h, recorded, epochs); err != nil {
+		return Report{}, err
+	}
+	return d.Recover(ctx, d.All()...)
+}
+
 // All returns the numbers of all partitions.
 func (d *Driver) All() []int {
 	all := make([]int, d.Partitions)

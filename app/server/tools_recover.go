@@ -31,6 +31,39 @@ func (t *Tools) Recover(ctx context.Context, accept string) (recovery.Report, er
 	return d.Recover(ctx, d.All()...)
 }
 
+// RestoreReport is the result of Restore.
+type RestoreReport struct {
+	recovery.Report
+	Paused int `json:"paused"` // sales that wait for the comparison with the gateway's lists
+}
+
+// Restore recovers every partition after backups were restored, before the first node starts. In a shop that takes
+// payments, it pauses the sales until the gateway's lists have shown which paid orders the stores lack.
+func (t *Tools) Restore(ctx context.Context) (RestoreReport, error) {
+	d, err := t.driver(ctx, journal.Operation{Kind: "database.restore", Object: "database"})
+	if err != nil {
+		return RestoreReport{}, err
+	}
+	report, err := d.Restore(ctx)
+	if err != nil {
+		return RestoreReport{Report: report}, err
+	}
+	gateway, err := t.stores.db.Settings().Gateway(ctx)
+	if err != nil || gateway.Name == "" {
+		return RestoreReport{Report: report}, err
+	}
+	now, err := d.Redis.Now(ctx)
+	if err != nil {
+		return RestoreReport{Report: report}, err
+	}
+	paused, err := t.stores.db.RestoredSales().Pause(ctx, now)
+	if err == nil { // no node sells before its terms are in Redis
+		service := &backoffice.SaleService{Store: t.stores.db, Redis: d.Redis}
+		err = (&backoffice.SaleFinisherJob{Partitions: t.config.Partitions, Service: service}).PushTerms(ctx)
+	}
+	return RestoreReport{report, paused}, err
+}
+
 // Settle applies an operator's decision about an order whose state a recovery cannot determine.
 func (t *Tools) Settle(ctx context.Context, order shop.ID, settlement recovery.Settlement) (recovery.Report, error) {
 	d, err := t.driver(ctx, journal.Operation{Kind: "database.settle", Object: "order:" + order.String(), Note: string(settlement)})

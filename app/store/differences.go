@@ -26,11 +26,14 @@ type differenceRow struct {
 // maxDifference is the width of differences.message.
 const maxDifference = 400
 
-// Claim returns the progress, and claims the next comparison. false: another node has claimed it after `before`.
+// Claim returns the progress, and claims the next comparison. false: another node has claimed it after `before`. The
+// first comparison begins payment.ListingStep ago.
 func (s Differences) Claim(
 	ctx context.Context, now, before shop.Millis,
 ) (p payment.ListingProgress, claimed bool, err error) {
-	matched, err := s.run(ctx, "claim a comparison", "UPDATE history SET listing_at = ? WHERE listing_at <= ?", now, before)
+	matched, err := s.run(ctx, "claim a comparison", "UPDATE history SET listing_at = ?,"+
+		" listed_until = CASE WHEN listed_until = 0 THEN ? ELSE listed_until END WHERE listing_at <= ?", now,
+		now.Add(-payment.ListingStep), before)
 	if err != nil || matched == 0 {
 		return p, false, err
 	}

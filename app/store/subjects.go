@@ -24,6 +24,9 @@ func (s *session) LostOrders() LostOrders { return LostOrders{s} }
 // Differences returns the differences between the shop and the gateway.
 func (s *session) Differences() Differences { return Differences{s} }
 
+// RestoredSales returns the sales that a restore of a backup paused.
+func (s *session) RestoredSales() RestoredSales { return RestoredSales{s} }
+
 // Shipments returns parcels and receipts.
 func (s *session) Shipments() Shipments { return Shipments{s} }
 

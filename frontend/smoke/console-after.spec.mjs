@@ -158,6 +158,37 @@ test('console of a shop', async ({ open, busy: base, busyData: data, busyRedis: 
       throw new Error(JSON.stringify(last))
   })
 
+  await test.step('an operator refunds a payment that fits no order, for a reason', async () => {
+    const anomaly = {
+      trade_no: '2026112922001400000000000001',
+      order: '1790000000000000001',
+      amount_fen: 19800,
+      paid_at: Date.now(),
+      seen_at: Date.now(),
+      outcome: 'unknown_order',
+    }
+    let sent
+    await page.route('**/operator/payments?*', async (route) => {
+      const response = await route.fetch()
+      const list = await response.json()
+      await route.fulfill({ response, json: { ...list, payments: [anomaly, ...list.payments] } })
+    })
+    await page.route('**/operator/payments/refund', async (route) => {
+      sent = route.request().postDataJSON()
+      await route.fulfill({ json: { payments: 1, amount_fen: anomaly.amount_fen } })
+    })
+    await operator.goTo('/payments', 'tbody tr')
+    await button('Refund').click()
+    await soon(page.getByRole('dialog').locator('[type=submit]'))
+    await operator.checkPage('payment-refund-dialog')
+    await page.locator('[name=reason]').fill('its order is lost')
+    await operator.confirm()
+    await soon(page.getByText('Payments that are refunded: 1'))
+    if (sent.trade_no !== anomaly.trade_no || sent.note !== 'its order is lost')
+      throw new Error(JSON.stringify(sent))
+    await page.unrouteAll()
+  })
+
   await test.step('a payment links to its order and buyer, and the buyer is blocked', async () => {
     await page.emulateMedia({ colorScheme: 'dark' })
     await operator.goTo('/payments', 'tbody tr')

@@ -1,3 +1,5 @@
+DROP TABLE IF EXISTS restored_sales
+--bun:split
 DROP TABLE IF EXISTS differences
 --bun:split
 DROP TABLE IF EXISTS refunds

@@ -63,3 +63,10 @@ CREATE TABLE IF NOT EXISTS differences (
   found_at BIGINT NOT NULL, -- Unix ms
   PRIMARY KEY (order_id, kind)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4
+--bun:split
+-- Sales that a restore of a backup paused. They continue when the gateway's lists were compared until resume_at.
+CREATE TABLE IF NOT EXISTS restored_sales (
+  sale_id   BIGINT NOT NULL PRIMARY KEY,
+  version   BIGINT NOT NULL, -- of the paused sale; with another one, an operator has changed it
+  resume_at BIGINT NOT NULL  -- Unix ms
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4

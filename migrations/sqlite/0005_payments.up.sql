@@ -72,3 +72,10 @@ CREATE TABLE IF NOT EXISTS differences (
   found_at INTEGER NOT NULL, -- Unix ms
   PRIMARY KEY (order_id, kind)
 ) STRICT
+--bun:split
+-- Sales that a restore of a backup paused. They continue when the gateway's lists were compared until resume_at.
+CREATE TABLE IF NOT EXISTS restored_sales (
+  sale_id   INTEGER NOT NULL PRIMARY KEY,
+  version   INTEGER NOT NULL, -- of the paused sale; with another one, an operator has changed it
+  resume_at INTEGER NOT NULL  -- Unix ms
+) STRICT

@@ -16,8 +16,9 @@ type recoverCmd struct {
 
 type (
 	recoverNow struct {
-		Accept string `placeholder:"SERVER" help:"Use a replaced database server again. The error of a node has its name."`
-		JSON   bool   `name:"json" help:"Print JSON, for scripts."`
+		Accept   string `placeholder:"SERVER" xor:"how" help:"Use a replaced database server again. The error of a node has its name."`
+		Restored bool   `xor:"how" help:"Backups of the stores were restored. Run it before the first node starts."`
+		JSON     bool   `name:"json" help:"Print JSON, for scripts."`
 		actorFlags
 	}
 	recoverSettle struct {
@@ -41,16 +42,36 @@ func (recoverNow) Help() string {
 		"command starts the same recovery; on a healthy shop it changes nothing. The exit code is 3 if orders " +
 		"remain for an operator; the command lists them.\n\nUntil an operator has settled an order, its units stay " +
 		"reserved, its buyer sees that the shop is checking it, and the sale continues. A sale is stuck, and shown as " +
-		"paused, only if Redis could sell more units than the database has.\n\nExamples:\n\n    stampede recover\n" +
+		"paused, only if Redis could sell more units than the database has.\n\n" +
+		"With --restored, every partition is recovered as after the loss of both stores, and in a shop that takes payments the " +
+		"sales are paused until the gateway's lists have shown which paid orders the backups lack.\n\nExamples:\n\n    stampede recover\n" +
+		"    stampede recover --restored\n" +
 		"    stampede recover settle 1790000000000000001 --end\n" +
 		"    stampede recover --accept 5f3a09c1"
 }
 
 func (c recoverNow) Run(e *env) error {
 	return e.withActor(c.actorFlags, func(t *server.Tools) error {
+		if c.Restored {
+			return c.restore(e, t)
+		}
 		report, err := t.Recover(e.ctx, c.Accept)
-		return printRecovery(e, c.JSON, report, err)
+		return printRecovery(e, c.JSON, report, report, err)
 	})
+}
+
+func (c recoverNow) restore(e *env, t *server.Tools) error {
+	report, err := t.Restore(e.ctx)
+	if err == nil && !c.JSON && report.Paused > 0 {
+		fmt.Fprintf(e.out, "%d sales are paused until a sweeper has compared the gateway's lists, which takes about six minutes; "+
+			"then they continue\n", report.Paused)
+		for _, w := range t.CheckGateway(e.ctx) {
+			fmt.Fprintf(e.out, "without this list, orders that were paid after the backup are unknown until the next morning: %s\n"+
+				"to sell before that, use stampede sale resume: if no unit is left for such an order, its money is refunded\n",
+				w.Message)
+		}
+	}
+	return printRecovery(e, c.JSON, report, report.Report, err)
 }
 
 func (c recoverSettle) Run(e *env) error {
@@ -63,12 +84,12 @@ func (c recoverSettle) Run(e *env) error {
 	}
 	return e.withActor(c.actorFlags, func(t *server.Tools) error {
 		report, err := t.Settle(e.ctx, c.Order, how)
-		return printRecovery(e, c.JSON, report, err)
+		return printRecovery(e, c.JSON, report, report, err)
 	})
 }
 
-func printRecovery(e *env, asJSON bool, report recovery.Report, err error) error {
-	err = e.show(asJSON, err, report, func() error {
+func printRecovery(e *env, asJSON bool, value any, report recovery.Report, err error) error {
+	err = e.show(asJSON, err, value, func() error {
 		fmt.Fprintf(e.out, "%d orders written, %d ended, %d sales imported, %d problems\n",
 			report.Written, report.Ended, report.Imported, len(report.Problems))
 		for _, p := range report.Problems {

@@ -1,0 +1,102 @@
+package money
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"stampede/app/backoffice"
+	"stampede/app/payment"
+	"stampede/app/shop"
+)
+
+// P2, P8: backups of both stores, or only of the database, are restored. The sales are paused until the gateway's lists
+// have shown the payments after the backup: paid orders keep their units and money, before another buyer gets a unit.
+func TestRestoredBackupKeepsPaidOrders(t *testing.T) {
+	t.Parallel()
+	for _, olderRedis := range []bool{true, false} {
+		t.Run(fmt.Sprint("with a backup of Redis ", olderRedis), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			n, sale := w.node(nil), w.offer(3, 1)
+			w.must(n.recoverPartition(nil))
+			paidBefore, paidAfter := w.order(sale, newID()), w.order(sale, newID())
+			payAndSettle(w, n, paidBefore)
+			openPayment(w, n, paidAfter)
+			restoreRedis, restoreRows := w.copyRedis(), w.saveRows(paidAfter)
+			payAndSettle(w, n, paidAfter)
+			lost := w.order(sale, newID())
+			payAndSettle(w, n, lost)
+
+			w.stopWorker()
+			w.deleteRows(lost)
+			restoreRows()
+			w.must(w.client.FlushDB(w.ctx).Err())
+			if olderRedis {
+				restoreRedis()
+			}
+			n = w.node(nil)
+			for range 2 { // a repeat after a crash
+				w.must(errOf(n.driver().Restore(n.ctx)))
+				now, err := w.inventory.Now(n.ctx)
+				w.must(err)
+				if paused, err := w.db.RestoredSales().Pause(n.ctx, now); err != nil || paused != 1 {
+					t.Errorf("%d sales are paused (%v), want 1", paused, err)
+				}
+			}
+			finisher := &backoffice.SaleFinisherJob{
+				Partitions: 1, Service: &backoffice.SaleService{Store: w.db, Redis: w.inventory},
+			}
+			w.must(finisher.RunOnce(n.ctx))
+			w.startWorker()
+			another := shop.Buy{Order: newID(), User: newID(), Sale: sale, Qty: 1, Key: "key-of-another-buyer"}
+			if got := w.reserve(another); got.Verdict != shop.VerdictPaused {
+				t.Errorf("another buyer got the verdict %v before the comparison, want paused", got.Verdict)
+			}
+			job := &payment.ListingJob{Listing: n.listing(), Store: w.db.Differences()}
+			w.retry("compare", func() error {
+				w.exec("UPDATE history SET listing_at = 0, doubt_until = listed_until + 1")
+				if err := errors.Join(job.RunOnce(n.ctx), finisher.RunOnce(n.ctx)); err != nil {
+					return err
+				}
+				if w.sale(sale.ID).Paused {
+					return errors.New("the sale is still paused")
+				}
+				return nil
+			})
+			if got := w.reserve(another); got.Verdict != shop.VerdictSoldOut {
+				t.Errorf("another buyer got the verdict %v, want sold out", got.Verdict)
+			}
+			w.awaitRest(sale, []shop.ID{paidBefore.ID, paidAfter.ID, lost.ID}, t.Errorf)
+			for _, o := range []shop.Order{paidBefore, paidAfter, lost} {
+				if got := w.read(o.ID); got.State != shop.Paid {
+					t.Errorf("the order is %s (%s), want paid", got.State, got.Reason)
+				}
+			}
+		})
+	}
+}
+
+// P8: a sale that an operator has changed during the comparison is not resumed by it.
+func TestOperatorDecidesOnARestoredSale(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	n, sale := w.node(nil), w.offer(1, 1)
+	w.must(errOf(w.db.RestoredSales().Pause(n.ctx, 1)))
+	service := &backoffice.SaleService{Store: w.db, Redis: w.inventory}
+	change := func(paused bool) {
+		t.Helper()
+		act := service.ResumeSale
+		if paused {
+			act = service.PauseSale
+		}
+		at := backoffice.SaleOperation{Version: int64(w.sale(sale.ID).Version)}
+		w.must(errOf(act(n.ctx, operator(), sale.ID, at)))
+	}
+	change(false)
+	change(true)
+	w.exec("UPDATE history SET listed_until = 1")
+	if n, err := w.db.RestoredSales().Resume(n.ctx); err != nil || n != 0 || !w.sale(sale.ID).Paused {
+		t.Errorf("%d sales were resumed (%v), want the sale paused as the operator decided", n, err)
+	}
+}
