@@ -10,6 +10,7 @@ cd "$(dirname "$0")/../.."
 # shellcheck source=deploy/scripts/report.sh
 source deploy/scripts/report.sh
 drills=deploy/drills
+declare -A limits=([restore-backup]=1500) # seconds; default: 300
 
 # names: prints the names of all drills.
 names() { (cd "$drills" && printf '%s\n' *.sh) | sed 's/\.sh$//' | grep -vxE 'run|common'; }
@@ -28,7 +29,7 @@ check 'tools and servers' deploy/scripts/install.sh || { finish; exit 1; }
 check 'the program' deploy/scripts/build.sh binary || { finish; exit 1; }
 for name in "$@"; do
   step "$name"
-  if timeout -k 10 300 deploy/scripts/services.sh run "$drills/$name.sh" 2>&1 </dev/null; then
+  if timeout -k 10 "${limits[$name]:-300}" deploy/scripts/services.sh run "$drills/$name.sh" 2>&1 </dev/null; then
     passed=$((passed + 1))
   else
     failed=$((failed + 1))

@@ -35,9 +35,13 @@ func TestRestoredBackupKeepsPaidOrders(t *testing.T) {
 			if olderRedis {
 				restoreRedis()
 			}
+			w.exec("UPDATE history SET stopped = 1, doubt_until = 0") // the backup was made while all nodes were stopped
 			n = w.node(nil)
 			for range 2 { // a repeat after a crash
 				w.must(errOf(n.driver().Restore(n.ctx)))
+				if doubts := w.count("SELECT COUNT(*) FROM history WHERE doubt_until > 0"); doubts != 1 {
+					t.Error("the restore began no doubt about the payments of pending orders")
+				}
 				now, err := w.inventory.Now(n.ctx)
 				w.must(err)
 				if paused, err := w.db.RestoredSales().Pause(n.ctx, now); err != nil || paused != 1 {
