@@ -1,6 +1,7 @@
 package payment
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -12,7 +13,7 @@ import (
 
 const (
 	listingEvery = time.Minute
-	// listingPause is the pause after a comparison, on all nodes: known differences are compared again after it.
+	// listingPause is the pause after a comparison that failed or was not due: known differences are compared again after it.
 	listingPause = 10 * time.Minute
 	// ListingStep is the longest range that is compared at once, because its orders are in memory, and the longest time
 	// between two comparisons.
@@ -21,8 +22,10 @@ const (
 
 // Differences keeps the progress of the comparison with the gateway's lists and its differences, see store.Differences.
 type Differences interface {
-	// Claim returns the progress, and claims the next comparison. false: another node has claimed it after `before`.
-	Claim(ctx context.Context, now, before shop.Millis) (ListingProgress, bool, error)
+	// Progress returns the progress.
+	Progress(ctx context.Context) (ListingProgress, error)
+	// Claim claims the comparison after the one that began at `last`. false: another node has claimed it.
+	Claim(ctx context.Context, last, now shop.Millis) (bool, error)
 	// Orders lists the orders with differences.
 	Orders(ctx context.Context) ([]shop.ID, error)
 	// Save replaces the differences of the compared orders, and records that the lists were compared until an instant.
@@ -31,7 +34,8 @@ type Differences interface {
 
 // ListingProgress is the progress of the comparison with the gateway's lists.
 type ListingProgress struct {
-	Until      shop.Millis // the lists were compared until then
+	Until      shop.Millis // the lists were compared until then; 0: never
+	At         shop.Millis // when a node began the last comparison
 	DoubtUntil shop.Millis // the last doubt about lost writes, see shop.DatabaseHistory
 }
 
@@ -61,7 +65,17 @@ func (j *ListingJob) RunOnce(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read Redis time: %w", err)
 	}
-	progress, claimed, err := j.Store.Claim(ctx, now, now.Add(-listingPause))
+	progress, err := j.Store.Progress(ctx)
+	if err != nil {
+		return err
+	}
+	progress.Until = cmp.Or(progress.Until, now.Add(-ListingStep))
+	listed := now.Add(-j.Listing.Lag)
+	began := progress.due(listed, j.Listing.Window) && !progress.due(progress.At.Add(-j.Listing.Lag), j.Listing.Window)
+	if !began && now.Sub(progress.At) < listingPause {
+		return nil
+	}
+	claimed, err := j.Store.Claim(ctx, progress.At, now)
 	if err != nil || !claimed {
 		return err
 	}
@@ -69,7 +83,7 @@ func (j *ListingJob) RunOnce(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	listed, until := now.Add(-j.Listing.Lag), progress.Until
+	until := progress.Until
 	for {
 		progress.Until = until
 		if progress.due(listed, j.Listing.Window) {

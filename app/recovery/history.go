@@ -96,13 +96,15 @@ func lostBy(h shop.DatabaseHistory, recorded []shop.RecordedHistory) bool {
 func (d *Driver) beginGeneration(
 	ctx context.Context, h shop.DatabaseHistory, recorded []shop.RecordedHistory, epochs map[int]int64,
 ) error {
-	above := h.Generation
-	for _, r := range recorded {
-		above = max(above, r.Generation, r.ClaimGeneration)
-	}
 	now, err := d.now(ctx)
 	if err != nil {
 		return err
+	}
+	// Two restores of the same backups must not begin the same generation: no store has the first one, but buyers have
+	// seen its revs.
+	above := max(h.Generation, int64(now)/1000)
+	for _, r := range recorded {
+		above = max(above, r.Generation, r.ClaimGeneration)
 	}
 	watched, err := d.watchPending(ctx, now)
 	if err != nil {

@@ -128,7 +128,8 @@ func (d *Driver) missing(
 	return "", nil
 }
 
-// missingSale returns which loaded sale is not in Redis. It ignores sales that ended so long ago that their keys may be
+// missingSale returns which loaded sale is not in Redis, or sells more units than the database has (I2): Redis has lost
+// a write since the last beat, for example a withdrawal. It ignores sales that ended so long ago that their keys may be
 // retired: a crash, or a promoted or restored database, may have lost the mark of a retired sale.
 func (d *Driver) missingSale(ctx context.Context, partition int) (reason string, err error) {
 	now, err := d.now(ctx)
@@ -139,13 +140,26 @@ func (d *Driver) missingSale(ctx context.Context, partition int) (reason string,
 	if err != nil {
 		return "", fmt.Errorf("list loaded sales: %w", err)
 	}
+	ids := shop.Mapped(sales, func(s shop.Sale) shop.ID { return s.ID })
+	before, err := d.Store.Sales().FreeUnits(ctx, ids)
+	if err != nil {
+		return "", err
+	}
 	counters, err := d.Redis.Stock().Counters(ctx, refsOf(sales))
 	if err != nil {
 		return "", fmt.Errorf("look for loaded sales: %w", err)
 	}
+	after, err := d.Store.Sales().FreeUnits(ctx, ids) // orders begin and end meanwhile
+	if err != nil {
+		return "", err
+	}
 	for i, c := range counters {
-		if !c.Loaded && now < sales[i].ClosesAt.Add(shop.RetireAfter) {
-			return fmt.Sprintf("sale %s was loaded and is not in Redis", sales[i].ID), nil
+		id := ids[i]
+		switch free := max(before[id], after[id]); {
+		case !c.Loaded && now < sales[i].ClosesAt.Add(shop.RetireAfter):
+			return fmt.Sprintf("sale %s was loaded and is not in Redis", id), nil
+		case c.Loaded && c.Stuck == "" && c.Stock > free:
+			return fmt.Sprintf("Redis sells %d units of sale %s, the database has %d", c.Stock, id, free), nil
 		}
 	}
 	return "", nil

@@ -26,19 +26,17 @@ type differenceRow struct {
 // maxDifference is the width of differences.message.
 const maxDifference = 400
 
-// Claim returns the progress, and claims the next comparison. false: another node has claimed it after `before`. The
-// first comparison begins payment.ListingStep ago.
-func (s Differences) Claim(
-	ctx context.Context, now, before shop.Millis,
-) (p payment.ListingProgress, claimed bool, err error) {
-	matched, err := s.run(ctx, "claim a comparison", "UPDATE history SET listing_at = ?,"+
-		" listed_until = CASE WHEN listed_until = 0 THEN ? ELSE listed_until END WHERE listing_at <= ?", now,
-		now.Add(-payment.ListingStep), before)
-	if err != nil || matched == 0 {
-		return p, false, err
-	}
-	err = s.db.QueryRowContext(ctx, "SELECT listed_until, doubt_until FROM history").Scan(&p.Until, &p.DoubtUntil)
-	return p, err == nil, wrap("read the progress of the comparison", err)
+// Progress returns the progress of the comparison.
+func (s Differences) Progress(ctx context.Context) (p payment.ListingProgress, err error) {
+	err = s.db.QueryRowContext(ctx, "SELECT listed_until, listing_at, doubt_until FROM history").
+		Scan(&p.Until, &p.At, &p.DoubtUntil)
+	return p, wrap("read the progress of the comparison", err)
+}
+
+// Claim claims the comparison after the one that began at `last`. false: another node has claimed it.
+func (s Differences) Claim(ctx context.Context, last, now shop.Millis) (bool, error) {
+	matched, err := s.run(ctx, "claim a comparison", "UPDATE history SET listing_at = ? WHERE listing_at = ?", now, last)
+	return matched > 0, err
 }
 
 // Orders lists the orders with differences.

@@ -11,13 +11,15 @@ import (
 func TestDifferencesStayUntilTheyEnd(t *testing.T) {
 	onBothShops(t, func(t *testing.T, h *testShop) {
 		differences := h.Store.Differences()
-		day := shop.Millis(payment.ListingStep.Milliseconds())
-		progress, claimed, err := differences.Claim(h.ctx, day+1000, day+999)
-		if err != nil || !claimed || progress.Until != 1000 {
-			t.Errorf("got progress %+v, claimed %v (%v), want the first claim", progress, claimed, err)
+		progress := func(want payment.ListingProgress) {
+			t.Helper()
+			wantEqual(t, "progress (-want +got)", want, val(differences.Progress(h.ctx))(t))
 		}
-		if _, claimed, err = differences.Claim(h.ctx, day+1500, day+999); err != nil || claimed {
-			t.Errorf("claimed twice (%v)", err)
+		progress(payment.ListingProgress{})
+		for _, want := range []bool{true, false} {
+			if claimed := val(differences.Claim(h.ctx, 0, 1000))(t); claimed != want {
+				t.Errorf("got claimed %v, want %v", claimed, want)
+			}
 		}
 		odd := func(order shop.ID) payment.PayDifference {
 			return payment.PayDifference{Order: order, Kind: "odd", Message: "wrong_amount"}
@@ -30,9 +32,6 @@ func TestDifferencesStayUntilTheyEnd(t *testing.T) {
 			t.Errorf("got %d orders with differences, want 2", n)
 		}
 		h.must(errOf(h.DB().ExecContext(h.ctx, "UPDATE history SET doubt_until = 5000")))
-		progress, claimed, err = differences.Claim(h.ctx, day+2000, day+1000)
-		if err != nil || !claimed || progress.Until != 1700 || progress.DoubtUntil != 5000 {
-			t.Errorf("got progress %+v, claimed %v (%v), want the claim after 1700", progress, claimed, err)
-		}
+		progress(payment.ListingProgress{Until: 1700, At: 1000, DoubtUntil: 5000})
 	}, 1)
 }

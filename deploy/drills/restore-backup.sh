@@ -95,7 +95,7 @@ lose_and_restore() {
   explain 'Sales are paused: nobody can buy a unit that a lost order has paid.'
   user=$((user + 1))
   show_output "call /sales/$sale/buy '{\"qty\":1,\"key\":\"drill-$user\"}'"
-  wait_output 480 'sales continue after a restore' "log $node | grep -E 'compared with the|written again|sales continue' | tail -n 5"
+  wait_output 480 'sales continue after a restore' "log $node | grep -E 'gateway.s lists|written again' | tail -n 5"
   wait_output 120 '^0$' unexplained
   for order in "$paid_after" "$lost"; do wait_for 60 is_paid; done
   explain 'The buyer of an order that was not paid sees that it does not exist. Its units are on sale.'

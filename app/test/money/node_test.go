@@ -55,10 +55,12 @@ func (w *world) node(dying *dyingProcess) *node {
 		Effects: effects, Margin: shop.PayMargin(payWindow),
 	}
 	n.closer = payment.NewTradeCloser(n.payments)
-	n.expirer = &order.Expirer{Stock: stock, Store: w.db.Orders(), Effects: effects, Closer: n.closer}
+	reader := &order.Reader{Catalogue: n.fulfiller.Catalogue, Stock: stock, Queue: queue, Store: w.db.Orders()}
+	n.expirer = &order.Expirer{
+		Stock: stock, Store: w.db.Orders(), Effects: effects, Closer: n.closer, Reader: reader,
+	}
 	n.addresses = &order.Addresses{
-		Stock: stock, Store: w.db.Orders(), Effects: effects, PayWindow: payWindow,
-		Reader: &order.Reader{Catalogue: n.fulfiller.Catalogue, Stock: stock, Queue: queue, Store: w.db.Orders()},
+		Stock: stock, Store: w.db.Orders(), Effects: effects, PayWindow: payWindow, Reader: reader,
 	}
 	n.refundRequests = &payment.RefundRequests{
 		Policy: payment.RefundAuto, Stock: stock, Refunds: w.db.Refunds(), Effects: effects,

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"stampede/app/alipay/sim"
-	"stampede/app/order"
 	"stampede/app/recovery"
 	"stampede/app/shop"
 )
@@ -412,7 +411,6 @@ func TestClosedPartitionLosesNoRequest(t *testing.T) {
 	payAtGateway(w, n, paying)
 	w.deleteRows(o)
 	w.simulatePromotion()
-	n.expirer.Reader = &order.Reader{Stock: w.inventory.Stock(), Queue: w.inventory.Queue(), Store: w.db.Orders()}
 	var settleErr error // nil: settled, or never tried
 	w.must(w.node(nil).recoverPartition(func(moment string, _ shop.ID) {
 		if moment != closed {

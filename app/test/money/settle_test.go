@@ -72,7 +72,6 @@ func (w *world) wantProblem(n *node, order shop.ID) {
 func (w *world) wantChecking(o shop.Order) {
 	w.t.Helper()
 	n := w.node(nil)
-	n.expirer.Reader = n.addresses.Reader
 	orders, _, err := n.addresses.Reader.OrdersOf(n.ctx, shop.OrdersQuery{User: o.User, Limit: 20})
 	read, readErr := n.addresses.Reader.Order(n.ctx, o.User, o.ID)
 	if err := errors.Join(err, readErr); err != nil || len(orders) != 1 {
