@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	maxReply = 1 << 20 // maximum size of a reply, bytes; real replies are below 10 KB
+	maxReply = 4 << 20 // maximum size of a reply, bytes; a page of a list has about 1 MB
 	maxIdle  = 128     // idle connections: about the number of concurrent calls
 )
 

@@ -13,7 +13,8 @@ import (
 
 const (
 	listingEvery = time.Minute
-	// listingPause is the pause after a comparison that failed or was not due: known differences are compared again after it.
+	// listingPause is the pause after a comparison that failed or was not due: known differences are compared again
+	// after it.
 	listingPause = 10 * time.Minute
 	// ListingStep is the longest range that is compared at once, because its orders are in memory, and the longest time
 	// between two comparisons.

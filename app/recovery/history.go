@@ -102,7 +102,7 @@ func (d *Driver) beginGeneration(
 	}
 	// Two restores of the same backups must not begin the same generation: no store has the first one, but buyers have
 	// seen its revs.
-	above := max(h.Generation, int64(now)/1000)
+	above := max(h.Generation, int64(now)/100)
 	for _, r := range recorded {
 		above = max(above, r.Generation, r.ClaimGeneration)
 	}

@@ -18,8 +18,9 @@ type History struct{ *session }
 
 // revsPerGeneration separates the revs of an order before a recovery from those after it. If the database loses a
 // published state, a later state must have a higher rev. An order never has as many states and changes as this. A
-// generation is at least the Unix time of its begin in seconds, so JSON numbers represent its revs exactly until 2242.
-const revsPerGeneration = 1 << 20
+// generation is at least the time of its begin in tenths of a second since 1970, so JSON numbers represent revs exactly
+// until 2078.
+const revsPerGeneration = 1 << 18
 
 // nextRev is the rev of the next state of an order, as SQL. nextRevOf computes the same value.
 func (s *session) nextRev() string {

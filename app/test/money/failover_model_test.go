@@ -81,14 +81,15 @@ func (l *lossySale) copies() map[string]func(*rapid.T) {
 	}
 }
 
-// lose makes stores lose the writes since their copies. All processes end. restored: backups of the stores are restored,
-// possibly without Redis.
+// lose makes stores lose the writes since their copies. All processes end. restored: backups of the stores are
+// restored, possibly without Redis.
 func (l *lossySale) lose(rt *rapid.T, database, redis, restored bool) {
 	w := l.w
 	if database && l.restoreDatabase == nil || redis && l.restoreRedis == nil {
 		rt.Skip("there is no copy")
 	}
 	w.stopWorker()
+	w.awaitNextGeneration()
 	if database {
 		l.restoreDatabase()
 		if !restored {

@@ -32,7 +32,7 @@ func (w *world) recoverAll(n *node) []shop.Problem {
 }
 
 // revsPerGeneration is the number of revs that an order can have in one generation, see store.History.
-const revsPerGeneration = 1 << 20
+const revsPerGeneration = 1 << 18
 
 // P1, P2, P8: within the replication lag a unit was returned and sold again. The promoted database has lost both
 // changes. The order of the first buyer ends again; the second buyer keeps the unit, and the money is kept.

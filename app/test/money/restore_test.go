@@ -104,3 +104,76 @@ func TestOperatorDecidesOnARestoredSale(t *testing.T) {
 		t.Errorf("%d sales were resumed (%v), want the sale paused as the operator decided", n, err)
 	}
 }
+
+// C10: the same backups are restored twice. The revs of the second restore are above those that buyers have seen after
+// the first one, though no store has them any more.
+func TestRepeatedRestoreBeginsAnotherGeneration(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	restore := w.copyDatabase()
+	generation := func() int64 {
+		w.stopWorker()
+		restore()
+		w.must(w.client.FlushDB(w.ctx).Err())
+		w.must(errOf(w.node(nil).driver().Restore(w.ctx)))
+		return w.count("SELECT generation FROM history")
+	}
+	first := generation()
+	w.awaitNextGeneration()
+	if second := generation(); second <= first {
+		t.Errorf("the second restore begins generation %d, want above %d", second, first)
+	}
+}
+
+// awaitNextGeneration waits until the next generation has a higher number than the present one, also if all stores lose
+// the present one: generations have the time of their begin in tenths of a second.
+func (w *world) awaitNextGeneration() {
+	w.t.Helper()
+	generation := w.count("SELECT generation FROM history")
+	w.retry("the next tenth of a second", func() error {
+		now, err := w.inventory.Now(w.ctx)
+		if err == nil && int64(now)/100 < generation {
+			err = errors.New("it has not begun")
+		}
+		return err
+	})
+}
+
+// P8: an address was set within the lag. Its buyer sees that the shop does not have it, and cannot pay before it is
+// set.
+func TestAddressLostWithinTheLagIsRequestedAgain(t *testing.T) {
+	t.Parallel()
+	for _, rowLost := range []bool{false, true} {
+		t.Run(fmt.Sprint("row lost ", rowLost), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			n, sale := w.node(nil), w.offer(3, 2)
+			w.exec("UPDATE products SET ships = 1 WHERE id = (SELECT product_id FROM sales WHERE id = ?)", sale.ID)
+			o := w.order(sale, newID())
+			lose := w.saveRows(o)
+			w.must(errOf(n.setAddress(o)))
+			if lose(); rowLost {
+				w.deleteRows(o)
+			}
+			w.simulatePromotion()
+			n = w.node(nil)
+			w.recoverAll(n)
+			n.runJobs(o.ID)
+			row := w.read(o.ID)
+			if paid := n.openPayment(o); (paid == nil) != (row.Address != nil) {
+				t.Errorf("the row has an address: %v; the payment was opened with the error %v", row.Address != nil, paid)
+			}
+			if row.Address == nil {
+				w.must(errOf(n.setAddress(o)))
+			}
+			if seen := w.buyers.lastOf(o.ID); seen.Rev != w.read(o.ID).Rev || seen.Address == nil {
+				t.Errorf("the buyer has seen rev %d, the row has rev %d", seen.Rev, w.read(o.ID).Rev)
+			}
+			payAndSettle(w, n, o)
+			w.awaitRest(sale, []shop.ID{o.ID}, t.Errorf)
+			if row := w.read(o.ID); row.State != shop.Paid || row.Address == nil {
+				t.Errorf("the order is %s with the address %v, want paid with an address", row.State, row.Address)
+			}
+		})
+	}
+}
