@@ -15,6 +15,8 @@ type finding struct {
 	seq       int64  // the highest seq of the partition's rows
 	changes   int64  // the recorded number of changes of sales in Redis
 	redis     shop.PartitionState
+
+	generation int64 // under which the partition was last inspected
 }
 
 func (f *finding) lost() bool { return f.redisLost != "" || f.database }
@@ -42,7 +44,7 @@ func (d *Driver) inspect(ctx context.Context, partition int, h shop.DatabaseHist
 	if f.epoch, f.seq, err = d.Store.Partitions().PartitionEpoch(ctx, partition); err != nil {
 		return f, fmt.Errorf("read epoch: %w", err)
 	}
-	if f.changes, err = d.Store.Partitions().KnownChanges(ctx, partition); err != nil {
+	if f.changes, f.generation, err = d.Store.Partitions().Known(ctx, partition); err != nil {
 		return f, err
 	}
 	rows, err := d.Store.Partitions().LastOrders(ctx, partition)
@@ -79,6 +81,8 @@ func (f *finding) compare(h shop.DatabaseHistory) error {
 		f.redisLost = fmt.Sprintf("Redis is at seq %d, this node has seen %d", s.Seq, s.Seen)
 	case s.Changes < max(f.changes, s.SeenChanges):
 		f.redisLost = fmt.Sprintf("Redis has %d changes of sales, and had %d", s.Changes, max(f.changes, s.SeenChanges))
+	case s.Database.Server != "" && s.Database.Generation < f.generation:
+		f.redisLost = fmt.Sprintf("Redis is at generation %d, and was at %d", s.Database.Generation, f.generation)
 	case promoted(s):
 		f.redisLost = "a replica was promoted, and its lost writes are unknown"
 	}

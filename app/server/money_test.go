@@ -7,9 +7,12 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
+
+	"stampede/app/alipay/sim"
 )
 
 // alipayKeys returns a private and a public key in the format of the variables.
@@ -116,6 +119,40 @@ func TestInvalidAlipaySettingsNameTheVariable(t *testing.T) {
 		if p.Variable != "STAMPEDE_ALIPAY_"+c.names || !strings.Contains(p.Message, c.message) ||
 			strings.Contains(err.Error(), private) {
 			t.Errorf("%s: got %+v, want STAMPEDE_ALIPAY_%s and %q", name, p, c.names, c.message)
+		}
+	}
+}
+
+// C4: checkconfig calls both lists of the gateway and names the permission that the account lacks.
+func TestMissingPermissionForAListIsNamed(t *testing.T) {
+	t.Parallel()
+	keys, err := sim.NewKeys()
+	if err != nil {
+		t.Fatal(err)
+	}
+	simulator, err := sim.New(sim.Options{Keys: keys})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(simulator.Close)
+	gateway := httptest.NewServer(simulator)
+	t.Cleanup(gateway.Close)
+	private, public, err := keys.PEM()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tools := &Tools{config: Config{
+		AlipayGateway: gateway.URL + "/gateway.do", AlipayAppID: keys.AppID, AlipaySellerID: keys.SellerID,
+		AlipayPrivateKey: Secret(private), AlipayPublicKey: Secret(public),
+	}}
+	if weak := tools.CheckGateway(t.Context()); len(weak) > 0 {
+		t.Errorf("with all permissions: got %+v, want nothing", weak)
+	}
+	for _, method := range []string{"alipay.data.bill.sell.query", "alipay.data.bill.accountlog.query"} {
+		fault, err := simulator.Inject(sim.Fault{Kind: sim.NotPermitted, Method: method, Times: 1})
+		weak := tools.CheckGateway(t.Context())
+		if err != nil || len(weak) != 1 || !strings.Contains(weak[0].Message, method) {
+			t.Errorf("without the permission of %v (%v): got %+v, want its name", fault, err, weak)
 		}
 	}
 }

@@ -126,10 +126,11 @@ func (s Partitions) RaiseChanges(ctx context.Context, partition int, epoch, chan
 	return err
 }
 
-// KnownChanges reads the recorded number of changes of the partition.
-func (s Partitions) KnownChanges(ctx context.Context, partition int) (changes int64, err error) {
-	err = s.db.QueryRowContext(ctx, "SELECT changes FROM partitions WHERE id = ?", partition).Scan(&changes)
-	return changes, wrap(fmt.Sprintf("read the changes of partition %d", partition), err)
+// Known reads the recorded number of changes of the partition, and the generation under which it was inspected.
+func (s Partitions) Known(ctx context.Context, partition int) (changes, generation int64, err error) {
+	err = s.db.QueryRowContext(ctx, "SELECT changes, generation FROM partitions WHERE id = ?", partition).
+		Scan(&changes, &generation)
+	return changes, generation, wrap(fmt.Sprintf("read the changes of partition %d", partition), err)
 }
 
 // MarkInspected records that the partition was inspected under the generation: its orders may change.

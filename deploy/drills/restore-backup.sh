@@ -101,13 +101,14 @@ lose_and_restore() {
   explain 'The buyer of an order that was not paid sees that it does not exist. Its units are on sale.'
   user=$unpaid_user
   [[ -z $(state_of "$unpaid") ]]
-  wait_output 20 'not_found' "curl http://$node:8080/api/v1/orders/$unpaid -H 'Authorization: Bearer $(stampede token --user "$user")'"
+  wait_output 20 'not_found' "show_order $unpaid"
   wait_output 120 'no differences' 'stampede pay reconcile'
   user=$((user + 100))
   wait_for 60 buy_again
   wait_for 60 settled
   wait_output 60 '^[1-9][0-9]* sales audited, 0 failed$' 'stampede audit | tail -n 1'
 }
+show_order() { curl "http://$node:8080/api/v1/orders/$1" -H "Authorization: Bearer $(stampede token --user "$user")"; }
 redis_is_gone() { ! redis-cli ping >/dev/null 2>&1; }
 buy_again() { buy && [[ $order =~ ^[0-9]+$ ]]; }
 

@@ -117,6 +117,27 @@ func TestOlderCopyWithoutLostReservationIsDetected(t *testing.T) {
 	}
 }
 
+// P1: Redis starts with a copy that is older than the last generation of the database. It is restored from the rows,
+// although it has no earlier number than they have.
+func TestCopyOfAnEarlierGenerationIsDetected(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	sale := w.offer(1, 1)
+	w.must(w.node(nil).recoverPartition(nil))
+	restoreCopy := w.copyRedis()
+	w.must(errOf(w.node(nil).driver().Restore(w.ctx)))
+	w.must(w.node(nil).recoverPartition(nil))
+	w.must(w.changeStock(w.ctx, operator(), sale.ID, int64(w.sale(sale.ID).Version), -1))
+	w.stopWorker()
+	restoreCopy()
+	w.must(w.node(nil).recoverPartition(nil))
+	w.startWorker()
+	if c := w.redisCounters(sale); c.Stock != 0 || c.Stuck != "" {
+		t.Errorf("%d units are for sale, stuck %q; want none, and a sale that continues", c.Stock, c.Stuck)
+	}
+	w.awaitRest(sale, nil, t.Errorf)
+}
+
 // copyRedis copies the keys of the partition. The returned function lets Redis start with that copy.
 func (w *world) copyRedis() (restore func()) {
 	w.t.Helper()

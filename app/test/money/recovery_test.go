@@ -347,7 +347,7 @@ func TestReplacedDatabaseIsNotUsed(t *testing.T) {
 	}
 	w.must(w.inventory.Recovery().AcceptServer(w.ctx, 0, h.Server))
 	w.must(d.RunOnce(w.ctx))
-	if now, err := raw.History().Read(w.ctx); err != nil || now.Generation != h.Generation+2 || d.Blocked() != nil {
+	if now, err := raw.History().Read(w.ctx); err != nil || now.Generation < h.Generation+2 || d.Blocked() != nil {
 		t.Errorf("its history after the acceptance: %+v, %v", now, err)
 	}
 
