@@ -181,18 +181,30 @@ func (l *Listing) compareTrades(ctx context.Context, r *ListingReport, rows []Li
 			continue
 		}
 		r.Trades++
-		// A settled payment without an order: the order was pruned, or its money is refunded.
-		p, known := received[row.No]
-		if known && !p.Outcome.IsAnomaly() && (o == nil || row.RefundedFen <= o.RefundedFen) {
+		if p, known := received[row.No]; agrees(row, o, p, known) {
 			r.agreed[row.Order] = true
 			continue
 		}
-		r.differed[row.Order] = true
-		if err := l.settle(ctx, r, row, o); err != nil {
+		r.differed[row.Order] = true // it is compared again, also if it cannot be settled
+		err := l.settle(ctx, r, row, o)
+		if errors.Is(err, shop.ErrPermanent) || errors.Is(err, ErrGatewayRefused) {
+			slog.ErrorContext(ctx, "a trade in the gateway's list cannot be settled", "order", row.Order, "trade", row.No, "err", err)
+			continue
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// agrees reports whether a row fits the records of the shop: nothing was paid, or the payment p is settled and no
+// refund is missing. A settled payment without an order: the order was pruned, or its money is refunded.
+func agrees(row *ListedTrade, o *shop.Order, p ReceivedPayment, known bool) bool {
+	if !known {
+		return row.PaidAt == 0 && row.RefundedFen == 0
+	}
+	return !p.Outcome.IsAnomaly() && (o == nil || row.RefundedFen <= o.RefundedFen)
 }
 
 // settle queries the trade of a row that differs, and settles it. o is its order; nil: all stores have lost it.

@@ -122,8 +122,7 @@ func (j *ListingJob) compare(
 	return append(sortedIDs(r.differed), unlisted...), r.To, err
 }
 
-// unlisted lists the orders with a payment, or with an open trade, in the range of a comparison that agreed with no
-// row.
+// unlisted lists the orders with a recorded payment in the range of a comparison that are in no list.
 func (j *ListingJob) unlisted(ctx context.Context, r *ListingReport) (ids []shop.ID, err error) {
 	for after, more := shop.ID(0), true; more; {
 		page, err := j.Listing.Payments.Trades.OrdersOfDay(ctx, r.From, r.To, after, payDayBatch)
@@ -133,7 +132,12 @@ func (j *ListingJob) unlisted(ctx context.Context, r *ListingReport) (ids []shop
 		if more = len(page) == payDayBatch; more {
 			after = page[payDayBatch-1]
 		}
-		ids = append(ids, shop.Where(page, func(id shop.ID) bool { return !r.agreed[id] && !r.differed[id] })...)
+		page = shop.Where(page, func(id shop.ID) bool { return !r.agreed[id] && !r.differed[id] })
+		payments, err := j.Listing.Payments.Trades.PaymentsOf(ctx, page)
+		if err != nil {
+			return nil, fmt.Errorf("read payments: %w", err)
+		}
+		ids = append(ids, shop.Mapped(payments, func(p ReceivedPayment) shop.ID { return p.Order })...)
 	}
 	return ids, nil
 }

@@ -253,7 +253,7 @@ func (d *Driver) Recover(ctx context.Context, partitions ...int) (all Report, er
 }
 
 // Restore recovers all partitions after backups of the stores were restored. It begins a generation, because the stores
-// need not show what they lack, and accepts the server, also if it was replaced before.
+// need not show lost writes, and accepts the server, also if it was replaced before.
 func (d *Driver) Restore(ctx context.Context) (Report, error) {
 	recorded, epochs := d.recordedHistories(ctx)
 	h, err := d.Store.History().Read(ctx)

@@ -175,7 +175,7 @@ func (l *lossySale) end(job *payment.ListingJob) string {
 	return w.pendingWork(l.existing())
 }
 
-// settleProblems decides on the open problems as the runbook says, and returns why some remain.
+// settleProblems decides on the open problems according to the runbook, and returns why some remain.
 func (l *lossySale) settleProblems() string {
 	problems, err := l.w.db.Problems().Open(l.w.ctx, 0)
 	l.w.must(err)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"stampede/app/shop"
+	"stampede/streams"
 )
 
 // P1, P2, P8: both stores are promoted. The database has lost that A was cancelled, and the order B that bought its
@@ -105,7 +106,11 @@ func TestOlderCopyWithoutLostReservationIsDetected(t *testing.T) {
 			restoreCopy()
 			w.startWorker()
 			d := w.node(nil).driver()
+			fresh, err := streams.New(streams.Options{Client: w.client, Partitions: 1}) // of a new process
+			w.must(err)
+			d.Redis = fresh
 			w.must(d.RunOnce(w.ctx))
+			w.must(w.node(nil).recoverPartition(nil))
 			if d.Counts().Passes.Load() == 0 {
 				t.Error("the older copy was not detected")
 			}
