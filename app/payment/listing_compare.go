@@ -117,8 +117,7 @@ func eachPage(from, to shop.Millis, read func(from, to shop.Millis, page int) (m
 	return nil
 }
 
-// billDelay is the time after the end of a day after which its bill is complete. If there is none, the day had no
-// trade.
+// billDelay is the time after the end of a day after which its bill exists. A day without a bill had no trade.
 const billDelay = 36 * time.Hour
 
 // compareBills compares the bills of the days that contain [From, To). It sets To to the end of the last bill.
