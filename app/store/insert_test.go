@@ -196,8 +196,8 @@ func TestRecoveryRefusesNoOrder(t *testing.T) {
 		s.History().Trust(val(s.History().Read(h.ctx))(t).Server, 3)
 		ended := h.orders(1, h.sales[0], 1)
 		ended[0].State = shop.Cancelled
-		if o := val(h.InsertLost(h.ctx, h.epoch, ended, nil))(t)[0].Order; o.Rev != 3<<20+1 {
-			t.Errorf("an order that had ended: got rev %d, want 3<<20+1, because its pending state had rev 1", o.Rev)
+		if o := val(h.InsertLost(h.ctx, h.epoch, ended, nil))(t)[0].Order; o.Rev != 3<<18+1 {
+			t.Errorf("an order that had ended: got rev %d, want 3<<18+1, because its pending state had rev 1", o.Rev)
 		}
 	})
 }
