@@ -103,7 +103,7 @@ func TestLostHistoriesAreDetected(t *testing.T) {
 	}
 }
 
-// I8: Redis lacks an order that has a row.
+// I8, I2: Redis lacks an order that has a row, or sells its unit.
 func TestLostOrderIsDetected(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -114,6 +114,10 @@ func TestLostOrderIsDetected(t *testing.T) {
 		t.Errorf("without the record of the buyer: got redisLost %q, want order %s", lost, id)
 	}
 	kit.Must(t, w.client.HSet(w.ctx, kit.SaleKey(&sale)+":buyers", id, "1|1|"+id+":hash:1:key;").Err())
+	if lost := w.inspect(); !strings.Contains(lost, "Redis sells 5 units") {
+		t.Errorf("with the record of the buyer and all units: got redisLost %q, want the surplus", lost)
+	}
+	kit.Must(t, w.client.HIncrBy(w.ctx, kit.SaleKey(&sale), "stock", -1).Err())
 	if lost := w.inspect(); lost != "" {
 		t.Errorf("with the record of the buyer: got redisLost %q, want none", lost)
 	}
