@@ -57,7 +57,7 @@ func (d *Driver) inspect(ctx context.Context, partition int, h shop.DatabaseHist
 	if err := f.compare(h); err != nil || f.redisLost != "" {
 		return f, err
 	}
-	f.redisLost, err = d.missing(ctx, partition, &f.redis, rows)
+	f.redisLost, err = d.missing(ctx, partition, &f, rows)
 	return f, err
 }
 
@@ -101,8 +101,9 @@ func promoted(s *shop.PartitionState) bool {
 // marked as loaded, so a missing sale was lost. Sales are checked only at the first inspection, in a new history and
 // after Suspect.
 func (d *Driver) missing(
-	ctx context.Context, partition int, s *shop.PartitionState, rows []shop.LastOrder,
+	ctx context.Context, partition int, f *finding, rows []shop.LastOrder,
 ) (reason string, err error) {
+	s := &f.redis
 	lost, err := d.Redis.Recovery().Missing(ctx, partition, s.Epoch, rows)
 	if err != nil {
 		return "", fmt.Errorf("look for newest orders: %w", err)
@@ -120,7 +121,7 @@ func (d *Driver) missing(
 	if checked {
 		return "", nil
 	}
-	if reason, err = d.missingSale(ctx, partition); reason != "" || err != nil {
+	if reason, err = d.missingSale(ctx, partition, f.database); reason != "" || err != nil {
 		return reason, err
 	}
 	d.mu.Lock()
@@ -133,9 +134,10 @@ func (d *Driver) missing(
 }
 
 // missingSale returns which loaded sale is not in Redis, or sells more units than the database has (I2): Redis has lost
-// a write since the last beat, for example a withdrawal. It ignores sales that ended so long ago that their keys may be
-// retired: a crash, or a promoted or restored database, may have lost the mark of a retired sale.
-func (d *Driver) missingSale(ctx context.Context, partition int) (reason string, err error) {
+// a write since the last beat, for example a withdrawal, unless the database has lost the return of units. It ignores
+// sales that ended so long ago that their keys may be retired: a crash, or a promoted or restored database, may have
+// lost the mark of a retired sale.
+func (d *Driver) missingSale(ctx context.Context, partition int, databaseLost bool) (reason string, err error) {
 	now, err := d.now(ctx)
 	if err != nil {
 		return "", err
@@ -162,7 +164,7 @@ func (d *Driver) missingSale(ctx context.Context, partition int) (reason string,
 		switch free := max(before[id], after[id]); {
 		case !c.Loaded && now < sales[i].ClosesAt.Add(shop.RetireAfter):
 			return fmt.Sprintf("sale %s was loaded and is not in Redis", id), nil
-		case c.Loaded && c.Stuck == "" && c.Stock > free:
+		case !databaseLost && c.Loaded && c.Stuck == "" && c.Stock > free:
 			return fmt.Sprintf("Redis sells %d units of sale %s, the database has %d", c.Stock, id, free), nil
 		}
 	}
