@@ -1,6 +1,7 @@
 package payment
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,15 +16,11 @@ type MadeRefund struct {
 	Order     shop.ID
 	Request   string // "": unknown, the next number of this program
 	AmountFen int64
-	At        shop.Millis
+	At        shop.Millis // 0: now
 }
 
 // settleRefunded enters the refund of a trade of which the gateway has refunded everything.
 func (p *PaymentService) settleRefunded(ctx context.Context, t Trade) error {
-	now, err := p.Stock.Now(ctx)
-	if err != nil {
-		return fmt.Errorf("read Redis time: %w", errors.Join(shop.ErrTransient, err))
-	}
 	o, err := p.Orders.Order(ctx, t.Order)
 	switch {
 	case err != nil && !errors.Is(err, shop.ErrNoRow):
@@ -31,8 +28,7 @@ func (p *PaymentService) settleRefunded(ctx context.Context, t Trade) error {
 	case err != nil || o.TradeNo != t.No:
 		return p.Lost.AnomalyRefunded(ctx, t.No)
 	}
-	made := MadeRefund{Order: o.ID, Request: t.Refund, AmountFen: t.RefundedFen - o.RefundedFen, At: now}
-	_, err = p.enterRefund(ctx, made)
+	_, err = p.enterRefund(ctx, MadeRefund{Order: o.ID, Request: t.Refund, AmountFen: t.RefundedFen - o.RefundedFen})
 	return err
 }
 
@@ -56,6 +52,7 @@ func (p *PaymentService) enterRefund(ctx context.Context, made MadeRefund) (bool
 	if err != nil {
 		return false, fmt.Errorf("read Redis time: %w", errors.Join(shop.ErrTransient, err))
 	}
+	made.At = cmp.Or(made.At, now)
 	o, err := p.Lost.BookRefund(ctx, made)
 	if err != nil {
 		return false, fmt.Errorf("enter a refund of order %s: %w", made.Order, err)

@@ -252,6 +252,16 @@ func (d *Driver) Recover(ctx context.Context, partitions ...int) (all Report, er
 	return all, nil
 }
 
+// Accept lets a replaced database server be used again.
+func (d *Driver) Accept(ctx context.Context, server string) error {
+	for _, p := range d.All() {
+		if err := d.Redis.Recovery().AcceptServer(ctx, p, server); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Restore recovers all partitions after backups of the stores were restored. It begins a generation, because the stores
 // need not show lost writes, and accepts the server, also if it was replaced before.
 func (d *Driver) Restore(ctx context.Context) (Report, error) {
@@ -263,10 +273,8 @@ func (d *Driver) Restore(ctx context.Context) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	for _, p := range d.All() {
-		if err := d.Redis.Recovery().AcceptServer(ctx, p, h.Server); err != nil {
-			return Report{}, err
-		}
+	if err := d.Accept(ctx, h.Server); err != nil {
+		return Report{}, err
 	}
 	if err := d.beginGeneration(ctx, h, recorded, epochs); err != nil {
 		return Report{}, err

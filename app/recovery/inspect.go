@@ -121,7 +121,9 @@ func (d *Driver) missing(
 	if checked {
 		return "", nil
 	}
-	if reason, err = d.missingSale(ctx, partition, f.database); reason != "" || err != nil {
+	// A database that has lost returns of units has fewer free units than a Redis that has lost nothing.
+	onlyDatabase := f.database && s.History == s.Confirmed
+	if reason, err = d.missingSale(ctx, partition, onlyDatabase); reason != "" || err != nil {
 		return reason, err
 	}
 	d.mu.Lock()
@@ -137,7 +139,7 @@ func (d *Driver) missing(
 // a write since the last beat, for example a withdrawal, unless the database has lost the return of units. It ignores
 // sales that ended so long ago that their keys may be retired: a crash, or a promoted or restored database, may have
 // lost the mark of a retired sale.
-func (d *Driver) missingSale(ctx context.Context, partition int, databaseLost bool) (reason string, err error) {
+func (d *Driver) missingSale(ctx context.Context, partition int, onlyDatabase bool) (reason string, err error) {
 	now, err := d.now(ctx)
 	if err != nil {
 		return "", err
@@ -164,7 +166,7 @@ func (d *Driver) missingSale(ctx context.Context, partition int, databaseLost bo
 		switch free := max(before[id], after[id]); {
 		case !c.Loaded && now < sales[i].ClosesAt.Add(shop.RetireAfter):
 			return fmt.Sprintf("sale %s was loaded and is not in Redis", id), nil
-		case !databaseLost && c.Loaded && c.Stuck == "" && c.Stock > free:
+		case !onlyDatabase && c.Loaded && c.Stuck == "" && c.Stock > free:
 			return fmt.Sprintf("Redis sells %d units of sale %s, the database has %d", c.Stock, id, free), nil
 		}
 	}

@@ -22,10 +22,8 @@ func (t *Tools) Recover(ctx context.Context, accept string) (recovery.Report, er
 		return recovery.Report{}, err
 	}
 	if accept != "" {
-		for _, p := range d.All() {
-			if err := d.Redis.Recovery().AcceptServer(ctx, p, accept); err != nil {
-				return recovery.Report{}, err
-			}
+		if err := d.Accept(ctx, accept); err != nil {
+			return recovery.Report{}, err
 		}
 	}
 	return d.Recover(ctx, d.All()...)

@@ -92,7 +92,7 @@ lose_and_restore() {
   node=$1
   unset STAMPEDE_URL
   node "$node" api,worker,sweeper
-  explain 'Sales are paused: nobody can buy a unit that a lost order has paid.'
+  explain 'Sales are paused: no buyer gets a unit of a lost paid order.'
   user=$((user + 1))
   show_output "call /sales/$sale/buy '{\"qty\":1,\"key\":\"drill-$user\"}'"
   wait_output 480 'sales continue after a restore' "log $node | grep -E 'gateway.s lists|written again' | tail -n 5"

@@ -51,6 +51,14 @@ func (w *world) loseOrder(n *node, o shop.Order) {
 	w.must(n.recoverPartition(nil))
 }
 
+// losePruned is loseOrder for an order of a sale whose old orders were deleted.
+func (w *world) losePruned(n *node, o shop.Order) {
+	w.t.Helper()
+	w.loseOrder(n, o)
+	w.exec("INSERT INTO pruned_orders (sale_id, orders, sold, gone, max_ticket, max_seq, paid_fen, refunded_fen)"+
+		" VALUES (?, 1, 1, 0, 1, 1, ?, 0)", o.Sale, o.AmountFen)
+}
+
 // P8, C4: all stores have lost a paid order. The gateway's list names it, and it is written again from its mark: paid
 // if a unit is free, otherwise refunded. A repeat of the comparison changes nothing.
 func TestMoneyThatNoRowKnowsIsFoundByTheList(t *testing.T) {
@@ -92,9 +100,7 @@ func TestForeignAndOldMoneyChangesNoOrder(t *testing.T) {
 	w.must(n.recoverPartition(nil))
 	o := w.order(sale, newID())
 	payAndSettle(w, n, o)
-	w.loseOrder(n, o)
-	w.exec("INSERT INTO pruned_orders (sale_id, orders, sold, gone, max_ticket, max_seq, paid_fen, refunded_fen)"+
-		" VALUES (?, 1, 1, 0, 1, 1, ?, 0)", sale.ID, o.AmountFen)
+	w.losePruned(n, o)
 	other := payment.Mark{Shop: "0badcafe0badcafe", Sale: sale.ID, User: o.User, Qty: 1}
 	w.sim.AddForeign("TX-1", "two cups", 500)
 	w.sim.AddForeign(newID().String(), other.String(), 700)
@@ -199,9 +205,7 @@ func TestAnomaliesAreRefundedOnce(t *testing.T) {
 	w.must(n.recoverPartition(nil))
 	o := w.order(sale, newID())
 	payAndSettle(w, n, o)
-	w.loseOrder(n, o)
-	w.exec("INSERT INTO pruned_orders (sale_id, orders, sold, gone, max_ticket, max_seq, paid_fen, refunded_fen)"+
-		" VALUES (?, 1, 1, 0, 1, 1, ?, 0)", sale.ID, o.AmountFen)
+	w.losePruned(n, o)
 	n = w.node(nil)
 	n.list(func(r payment.ListingReport) bool { return len(r.Differences) > 0 })
 	refunds := &backoffice.RefundService{Store: w.db, RedisTime: w.inventory.Now}

@@ -41,7 +41,7 @@ export const en = {
     tracking: 'Tracking number',
     confirmOne: (order: string) => `Ship order ${order}`,
     confirmCorrection: (order: string) => `Correct the parcel of order ${order}`,
-    partRefunded: (yuan: string) => `${yuan} of this order were refunded. Ship only what is left.`,
+    partRefunded: (yuan: string) => `${yuan} of this order were refunded. Ship only the remaining goods.`,
     introOne: 'The state changes to shipped. The page and an e-mail inform the buyer at once.',
     introCorrect: 'The buyer receives the new tracking number. The order stays shipped.',
     wrongTracking: 'At most 39 characters of A–Z a–z 0–9 _ - . /',
