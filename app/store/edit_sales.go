@@ -145,13 +145,16 @@ func (limits *saleLimits) place(row *newSale) error {
 }
 
 // LockTerms reads a sale in RunOperation, for SaveTerms. It raises the version of the catalogue first, which serialises
-// editors. Changed: the sale has another version. ErrNoRow: no such sale.
+// editors. Changed: the sale has another version. ErrNoRow: no such sale. ErrTransient: see mayEdit.
 func (s Sales) LockTerms(ctx context.Context, id shop.ID, version int64) (sale shop.Sale, err error) {
 	err = s.Catalogue().edit(ctx, "lock sale "+id.String(), func(tx bun.Conn) error {
-		if _, sale, err = readSale(ctx, tx, id); err == nil && sale.Version != version {
-			err = journal.Changed("the sale", shop.TermsOf(&sale))
+		if _, sale, err = readSale(ctx, tx, id); err != nil {
+			return err
 		}
-		return err
+		if sale.Version != version {
+			return journal.Changed("the sale", shop.TermsOf(&sale))
+		}
+		return s.mayEdit(ctx, tx, sale.Partition)
 	})
 	return sale, err
 }

@@ -125,49 +125,6 @@ func (s Orders) lockOrders(ctx context.Context, tx bun.Conn, ids []shop.ID) ([]s
 	return all, s.mayChange(ctx, tx, all)
 }
 
-// changeable is a condition on a row with an order_id, as SQL: the order may change now, see mayChange.
-func (s *session) changeable() string {
-	return "NOT EXISTS (SELECT 1 FROM history WHERE " + s.gap() + ") AND NOT EXISTS (SELECT 1 FROM history AS h" +
-		" JOIN partitions AS p ON p.generation < h.generation JOIN orders AS o ON o.part = p.id WHERE o.id = order_id)"
-}
-
-// mayChange sets InDoubt of locked orders. ErrTransient: commits about them may have been lost, and no node has noticed
-// that yet: the last beat is older than maxBeatAge; or a generation of the database has begun, under which their
-// partition was not inspected. A recovery changes them nevertheless.
-func (s Orders) mayChange(ctx context.Context, tx bun.Conn, all []shop.Order) error {
-	if len(all) == 0 {
-		return nil
-	}
-	rows, err := tx.QueryContext(ctx, "SELECT doubt_until, "+s.gap()+", COALESCE(p.id, -1) FROM history AS h"+
-		" LEFT JOIN partitions AS p ON p.generation < h.generation")
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var doubtUntil shop.Millis
-		var gap bool
-		var closed int
-		if err := rows.Scan(&doubtUntil, &gap, &closed); err != nil {
-			return err
-		}
-		for i := range all {
-			o := &all[i]
-			o.InDoubt = o.State == shop.Pending && o.CreatedAt <= doubtUntil ||
-				o.State == shop.Paid && o.PaidAt <= doubtUntil
-			switch {
-			case s.recovers:
-			case gap:
-				return fmt.Errorf("%w: no node has checked the history of the database for %v", shop.ErrTransient, maxBeatAge)
-			case o.Partition == closed:
-				return fmt.Errorf("%w: partition %d was not inspected since another history of the database began",
-					shop.ErrTransient, closed)
-			}
-		}
-	}
-	return rows.Err()
-}
-
 // lockOrder is lockOrders for one row. ErrNoRow: no such order.
 func (s Orders) lockOrder(ctx context.Context, tx bun.Conn, id shop.ID) (shop.Order, error) {
 	all, err := s.lockOrders(ctx, tx, []shop.ID{id})

@@ -131,12 +131,16 @@ const salesAtOnce = 250
 
 // SaveSales writes the fields that operators can edit. A sale in Redis keeps its initial stock and cannot be archived
 // before its end. The UPDATE statement checks this, because a sale can be loaded during an operation. WrongState: a
-// sale was loaded, or has another version.
+// sale was loaded, or has another version. ErrTransient: see mayEdit.
 func (s Sales) SaveSales(ctx context.Context, sales ...SaleRecord) error {
 	return s.Catalogue().edit(ctx, fmt.Sprintf("save %d sales", len(sales)), func(tx bun.Conn) error {
 		// All transactions lock rows of sales in the order of their ids.
 		edits := slices.Clone(sales)
 		slices.SortFunc(edits, func(a, b SaleRecord) int { return cmp.Compare(a.ID, b.ID) })
+		partitions := convert(edits, func(e *SaleRecord) int { return e.Partition })
+		if err := s.mayEdit(ctx, tx, partitions...); err != nil {
+			return err
+		}
 		for chunk := range slices.Chunk(edits, salesAtOnce) {
 			if err := s.saveSales(ctx, tx, chunk); err != nil {
 				return err

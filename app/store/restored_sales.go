@@ -38,7 +38,7 @@ func (s RestoredSales) Pause(ctx context.Context, now shop.Millis) (n int, err e
 }
 
 // Resume continues the paused sales whose time has been reached by the comparison with the gateway's lists, unless an
-// operator has changed them meanwhile. It returns their number.
+// operator has changed them meanwhile. It returns their number. It waits until all partitions are inspected, see mayEdit.
 func (s RestoredSales) Resume(ctx context.Context) (n int64, err error) {
 	const reached = "resume_at <= (SELECT listed_until FROM history)"
 	var waiting int
@@ -47,6 +47,9 @@ func (s RestoredSales) Resume(ctx context.Context) (n int64, err error) {
 		return 0, wrap("count restored sales", err)
 	}
 	err = s.Catalogue().edit(ctx, "resume restored sales", func(tx bun.Conn) error {
+		if l, err := s.losses(ctx, tx); err != nil || l.unnoticed || len(l.closed) > 0 {
+			return err
+		}
 		n, err = exec(ctx, tx, "UPDATE sales SET paused = 0, version = version + 1 WHERE paused = 1 AND EXISTS"+
 			" (SELECT 1 FROM restored_sales AS r WHERE r.sale_id = sales.id AND r.version = sales.version AND "+reached+")")
 		if err == nil {

@@ -300,3 +300,30 @@ func TestRandomStockOperationsKeepStoresEqual(t *testing.T) {
 		w.remove(sale)
 	})
 }
+
+// P1: the database has lost an edit of a sale that Redis has. The sale cannot be edited until the partition is
+// inspected, because the edit would get the version of the lost one. Afterwards both edits count.
+func TestEditWaitsUntilLostTermsAreImported(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	sale := w.offer(3, 2)
+	w.must(w.node(nil).recoverPartition(nil))
+	restore, version := w.copyDatabase(), int64(w.sale(sale.ID).Version)
+	w.must(w.changeStock(w.ctx, operator(), sale.ID, version, 2))
+	w.stopWorker()
+	restore()
+	w.simulatePromotion()
+	n := w.node(nil)
+	w.startWorker()
+	if err := w.changeStock(w.ctx, operator(), sale.ID, version, 1); !errors.Is(err, shop.ErrTransient) {
+		t.Errorf("before the inspection: got %v, want %v", err, shop.ErrTransient)
+	}
+	w.retry("recover", func() error { return n.recoverPartition(nil) })
+	w.must(w.changeStock(w.ctx, operator(), sale.ID, int64(w.sale(sale.ID).Version), 1))
+	if added := w.sale(sale.ID).Added; added != 3 {
+		t.Errorf("added units: got %d, want 3", added)
+	}
+	if problem := w.audit(sale); problem != "" {
+		t.Error(problem)
+	}
+}
