@@ -299,10 +299,9 @@ func TestDocsAreServedWithPolicy(t *testing.T) {
 	}
 }
 
-func TestServerReturnsBusyBeforeOpening(t *testing.T) {
+func TestNodeWithoutAPIServesOnlyHealth(t *testing.T) {
 	t.Parallel()
-	s := open(t, nil)
-	s.httpServer.handler.Store(nil)
+	s := openWith(t, 1000, nil, func(f *HTTPServer) { f.Handler = nil })
 	s.want(s.request("GET", "/api/v1/time", ""), 503, `"code":"busy"`)
 	s.want(s.request("GET", "/healthz", ""), 200, "ok")
 }

@@ -54,8 +54,8 @@ func FuzzRequest(f *testing.F) {
 	o := (&site{}).options()
 	openWorld(f, &o)
 	o.HandleNotification = func(context.Context, url.Values) error { return payment.ErrForged }
-	server := NewHTTPServer(func() error { return nil }, headerLimit, time.Minute)
-	server.Open(New(o))
+	server := NewHTTPServer(headerLimit, time.Minute)
+	server.Ready, server.Handler = func() error { return nil }, New(o)
 	sampleRequest, err := http.NewRequest(http.MethodGet, "http://a/nowhere", nil)
 	if err != nil {
 		f.Fatal(err)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"sync/atomic"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -24,25 +23,25 @@ const (
 	drainRetry   = 2 * time.Second
 )
 
-// HTTPServer is the HTTP server. It listens from the start. Until Open it serves health and rejects all other requests
-// as busy.
+// HTTPServer is the HTTP server.
 type HTTPServer struct {
 	// Ready returns the reason why this node should get no traffic, or nil.
 	Ready func() error
+	// Handler serves all requests except health; nil: this node serves only health.
+	Handler fasthttp.RequestHandler
+	// IsOperator reports whether a token belongs to an operator, who may send bodies longer than bodyLimit on the routes
+	// of operators. It is called before the body is read, so rejected bodies take no memory.
+	IsOperator func(token string) bool
 
 	server *fasthttp.Server
 	// sockets serves moved handshakes of up to handshakeBuffer bytes, longSockets of up to headerLimit bytes.
 	sockets, longSockets *fasthttp.Server
-	handler              atomic.Pointer[fasthttp.RequestHandler]
-	// isOperator reports whether a token belongs to an operator. While it is nil, long bodies are rejected. See
-	// AllowLongBodies.
-	isOperator atomic.Pointer[func(token string) bool]
 }
 
-// NewHTTPServer creates a server that is not open yet. header is the limit of request headers in bytes; idle is the
-// timeout of connections without a request.
-func NewHTTPServer(ready func() error, header int, idle time.Duration) *HTTPServer {
-	s := &HTTPServer{Ready: ready}
+// NewHTTPServer creates a server. Its exported fields must be set before Serve. header is the limit of request headers
+// in bytes; idle is the timeout of connections without a request.
+func NewHTTPServer(header int, idle time.Duration) *HTTPServer {
+	s := &HTTPServer{}
 	s.server = newServer(s.handle, header, idle)
 	s.server.HeaderReceived = s.configure
 	s.sockets = newServer(s.handleHandshake, handshakeBuffer, idle)
@@ -73,9 +72,6 @@ func (s *HTTPServer) Serve(l net.Listener) error {
 	}
 	return nil
 }
-
-// Open passes all requests except health to the handler.
-func (s *HTTPServer) Open(h fasthttp.RequestHandler) { s.handler.Store(&h) }
 
 // Shutdown stops listening and waits for running requests, but not for sockets.
 func (s *HTTPServer) Shutdown(ctx context.Context) error {
@@ -122,14 +118,14 @@ func (s *HTTPServer) handleHandshake(ctx *fasthttp.RequestCtx) {
 	}
 }
 
-// forward calls the shop's handler if the shop is open.
+// forward calls the shop's handler, if this node has one.
 func (s *HTTPServer) forward(ctx *fasthttp.RequestCtx) {
-	if h := s.handler.Load(); h != nil {
-		(*h)(ctx)
+	if s.Handler != nil {
+		s.Handler(ctx)
 		return
 	}
 	ctx.Response.Header.Set("Retry-After", "2")
-	writeError(ctx, fasthttp.StatusServiceUnavailable, shop.FailBusy("this node is not ready; see /readyz", drainRetry))
+	writeError(ctx, fasthttp.StatusServiceUnavailable, shop.FailBusy("this node serves no shop; see STAMPEDE_ROLES", drainRetry))
 }
 
 // writeError sends an error without the shop's handler.

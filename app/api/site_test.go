@@ -134,13 +134,13 @@ func openWith(t *testing.T, maxConns int, change func(*Options), tune ...func(f 
 		t.Fatal(err)
 	}
 	s.url = "http://" + l.Addr().String()
-	s.httpServer = NewHTTPServer(func() error { return nil }, headerLimit, time.Minute)
+	s.httpServer = NewHTTPServer(headerLimit, time.Minute)
+	s.httpServer.Ready, s.httpServer.Handler = func() error { return nil }, New(o)
+	s.httpServer.IsOperator = func(token string) bool { return token == "user-1" || token == "user-2" }
 	s.httpServer.server.WriteTimeout = 2 * time.Second // shorter than a long poll; must not interrupt it
 	for _, do := range tune {
 		do(s.httpServer)
 	}
-	s.httpServer.AllowLongBodies(func(token string) bool { return token == "user-1" || token == "user-2" })
-	s.httpServer.Open(New(o))
 	done := make(chan error, 1)
 	s.conns = LimitConns(l, maxConns, o.Proxies).(*limitedListener)
 	go func() { done <- s.httpServer.Serve(s.conns) }()

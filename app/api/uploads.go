@@ -31,20 +31,14 @@ const operatorPath = apiPath + "/operator/"
 // uploadPaths lists the paths that accept files.
 var uploadPaths = []string{operatorPath + "images", operatorPath + "import/"}
 
-// AllowLongBodies permits bodies longer than bodyLimit on the routes of operators, for tokens for which isOperator
-// reports true. isOperator is called before the body is read, so rejected bodies take no memory.
-func (s *HTTPServer) AllowLongBodies(isOperator func(token string) bool) {
-	s.isOperator.Store(&isOperator)
-}
-
 // configure sets the limits of a request after its header was read.
 func (s *HTTPServer) configure(h *fasthttp.RequestHeader) (c fasthttp.RequestConfig) {
-	isOperator, path := s.isOperator.Load(), string(h.RequestURI())
-	if isOperator == nil || h.IsGet() || !strings.HasPrefix(path, operatorPath) {
+	path := string(h.RequestURI())
+	if s.IsOperator == nil || h.IsGet() || !strings.HasPrefix(path, operatorPath) {
 		return c
 	}
 	scheme, token, _ := strings.Cut(string(h.Peek(fiber.HeaderAuthorization)), " ")
-	if !strings.EqualFold(scheme, "Bearer") || !(*isOperator)(strings.TrimSpace(token)) {
+	if !strings.EqualFold(scheme, "Bearer") || !s.IsOperator(strings.TrimSpace(token)) {
 		return c
 	}
 	c.MaxRequestBodySize = operatorLimit

@@ -130,6 +130,8 @@ func (s *Server) closeListeners() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
 	err := errors.Join(s.public.Shutdown(ctx), s.private.shutdown(ctx))
-	_ = s.listener.Close() // already closed, except in the case above
+	if s.listener != nil {
+		_ = s.listener.Close() // already closed, except in the case above
+	}
 	return err
 }

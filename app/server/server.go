@@ -70,7 +70,8 @@ type Server struct {
 	issuer   *account.Issuer
 	blocks   *backoffice.BlockList
 	registry *prometheus.Registry
-	listener net.Listener
+	addr     string       // host:port of the public listener
+	listener net.Listener // public; nil before openPublic
 	public   *api.HTTPServer
 	private  *privateServer
 
@@ -106,9 +107,13 @@ func (s *Server) acquire() (err error) {
 	if s.issuer, err = account.NewIssuer([]byte(c.JWTSecret), s.time); err != nil {
 		return fmt.Errorf("STAMPEDE_JWT_SECRET: %w", err)
 	}
-	if s.listener, err = listen(c.Listen, "LISTEN"); err != nil {
+	// An address in use is reported now. The node listens on it when it is ready, see openPublic.
+	first, err := listen(c.Listen, "LISTEN")
+	if err != nil {
 		return err
 	}
+	s.addr = first.Addr().String()
+	_ = first.Close()
 	c.setLocalAddresses(About{Addr: s.Addr()}.Local())
 	var metrics net.Listener
 	if c.MetricsListen != "off" {
@@ -116,7 +121,8 @@ func (s *Server) acquire() (err error) {
 			return err
 		}
 	}
-	s.public = api.NewHTTPServer(s.ready, c.HeaderLimit, c.IdleTimeout)
+	s.public = api.NewHTTPServer(c.HeaderLimit, c.IdleTimeout)
+	s.public.Ready = s.ready
 	s.private = newPrivateServer(metrics, s.registry, s.readyInDetail, c.Profiles)
 	return nil
 }
@@ -139,7 +145,7 @@ func (s *Server) releaseResources() error {
 }
 
 // Addr returns the host:port of the public listener.
-func (s *Server) Addr() string { return s.listener.Addr().String() }
+func (s *Server) Addr() string { return s.addr }
 
 // Close releases the resources of New. Call it only if Run was not called or has returned.
 func (s *Server) Close() error { return s.release() }
@@ -147,8 +153,8 @@ func (s *Server) Close() error { return s.release() }
 // Run serves until ctx ends, then shuts down gracefully and returns nil. An error means that the start failed or that a
 // listener failed.
 //
-// Order of the start: listeners → wait for the stores → schema, partitions, node number → flows → clock, catalogue,
-// partitions → background jobs → ready. The listeners start first, so that clients can read why the node is not ready.
+// Order of the start: private listener → wait for the stores → schema, partitions, node number → flows → clock,
+// catalogue, partitions → background jobs → public listener, ready.
 func (s *Server) Run(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, s.release()) }()
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -165,9 +171,6 @@ func (s *Server) Run(ctx context.Context) (err error) {
 			}
 		})
 	}
-	serve(func() error {
-		return s.public.Serve(api.LimitConns(s.listener, s.config.AddrConns, s.config.Proxies))
-	})
 	serve(s.private.serve)
 	defer func() { err = errors.Join(err, s.closeListeners()) }()
 
@@ -176,7 +179,7 @@ func (s *Server) Run(ctx context.Context) (err error) {
 		return startResult(ctx, err)
 	}
 	defer func() { err = errors.Join(err, stores.close()) }()
-	return startResult(ctx, s.runWithStores(ctx, stores))
+	return startResult(ctx, s.runWithStores(ctx, stores, serve))
 }
 
 // listenerError ends Run because a listener failed.
@@ -194,8 +197,8 @@ func startResult(ctx context.Context, err error) error {
 	return err
 }
 
-// runWithStores is the part of Run while the stores are open.
-func (s *Server) runWithStores(ctx context.Context, stores *stores) error {
+// runWithStores is the part of Run while the stores are open. serve runs a listener.
+func (s *Server) runWithStores(ctx context.Context, stores *stores, serve func(run func() error)) error {
 	c := &s.config
 	if err := s.prepare(ctx, stores); err != nil {
 		return err
@@ -229,13 +232,26 @@ func (s *Server) runWithStores(ctx context.Context, stores *stores) error {
 			if err := lease.Serve(ctx); err != nil {
 				slog.WarnContext(ctx, "cannot record that this node serves; the other nodes do not count it yet", "err", err)
 			}
-			s.public.AllowLongBodies(p.auth.isOperator)
-			s.public.Open(p.handler(c, s.closing, s.registry))
+			s.public.IsOperator, s.public.Handler = p.auth.isOperator, p.handler(c, s.closing, s.registry)
 		}
+		err = s.openPublic(serve)
+	}
+	if err == nil {
 		s.setReady(stores, lease.Node())
 		<-ctx.Done()
 	}
 	return errors.Join(err, s.shutDown(p, d, stopJobs))
+}
+
+// openPublic opens the public listener. Until then connections are refused, so that a proxy sends every request to
+// another node at once. A reply 503 would end at the client: proxies do not repeat a POST that a node has received.
+func (s *Server) openPublic(serve func(run func() error)) (err error) {
+	if s.listener, err = listen(s.addr, "LISTEN"); err != nil {
+		return err
+	}
+	limited := api.LimitConns(s.listener, s.config.AddrConns, s.config.Proxies)
+	serve(func() error { return s.public.Serve(limited) })
+	return nil
 }
 
 // setReady makes the node ready, logs its addresses and calls Options.OnReady.
@@ -257,9 +273,10 @@ func (s *Server) setReady(stores *stores, node int) {
 
 // shutDown stops the parts of the node in this order, so that no client waits for a stopped part:
 //
-//  1. readiness off: load balancers send no new work; new sockets are refused; long polls reply
-//  2. sockets receive a request to reconnect to another node and are drained
-//  3. HTTP: running requests complete, listeners close
+//  1. readiness off, long polls reply
+//  2. the public listener closes, so that proxies use other nodes, and running requests complete; meanwhile sockets
+//     receive a request to reconnect to another node and are drained
+//  3. the private listener closes
 //  4. the gate closes: running calls complete, waiting calls return "unknown, repeat"; the checkout closes after its
 //     last reply
 //  5. background jobs end: consumers finish their batch and leave the group; published events are marked
@@ -273,7 +290,12 @@ func (s *Server) shutDown(p *parts, d *jobs, stopJobs context.CancelFunc) error 
 
 	drainCtx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
-	err := errors.Join(p.hub.Drain(drainCtx, s.config.ReturnWithin), s.closeListeners())
+	var requests sync.WaitGroup
+	var requestsErr error
+	requests.Go(func() { requestsErr = s.public.Shutdown(drainCtx) })
+	err := p.hub.Drain(drainCtx, s.config.ReturnWithin)
+	requests.Wait()
+	err = errors.Join(err, requestsErr, s.closeListeners())
 	p.gate.Close()
 	p.services.checkout.Close()
 	stopJobs()

@@ -47,11 +47,13 @@ func TestServeEndsAfterAnEarlyShutdown(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if err := s.closeListeners(); err != nil {
+	var serve func() error
+	open := s.openPublic(func(run func() error) { serve = run })
+	if err := errors.Join(open, s.closeListeners()); err != nil {
 		t.Fatal(err)
 	}
 	ended := make(chan error, 2)
-	go func() { ended <- s.public.Serve(s.listener) }()
+	go func() { ended <- serve() }()
 	go func() { ended <- s.private.serve() }()
 	for range 2 {
 		select {

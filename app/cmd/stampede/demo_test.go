@@ -121,7 +121,7 @@ func startDemo(t *testing.T, environ []string, args ...string) runningDemo {
 	if i := slices.Index(args, "--data"); i >= 0 {
 		data = args[i+1]
 	}
-	args = append([]string{"demo", "--listen", "127.0.0.1:0", "--data", data}, args...)
+	args = append([]string{"demo", "--listen", kit.FreeAddress(t), "--data", data}, args...)
 	environ = append(environ, "STAMPEDE_REDIS_URL=redis://127.0.0.1:1")
 	go func() {
 		ended <- run(&env{ctx: ctx, args: args, environ: environ, in: strings.NewReader(""), out: &out, err: &out})

@@ -24,7 +24,7 @@ type node struct {
 func (w *world) start(name, roles string) *node {
 	w.t.Helper()
 	settings := slices.Concat(kit.NoRateLimits, w.settings, []string{
-		"STAMPEDE_LISTEN=127.0.0.1:0", "STAMPEDE_METRICS_LISTEN=127.0.0.1:0", "STAMPEDE_ROLES=" + roles,
+		"STAMPEDE_LISTEN=" + kit.FreeAddress(w.t), "STAMPEDE_METRICS_LISTEN=127.0.0.1:0", "STAMPEDE_ROLES=" + roles,
 	})
 	p := kit.StartProgram(w.t, binary, filepath.Join(w.t.TempDir(), name+".log"), settings, "serve")
 	return &node{Program: p, t: w.t, addr: p.AwaitReady(w.t, settleTimeout, ""), metrics: p.LogField("metrics")}

@@ -30,7 +30,7 @@ func (w *world) launch(settings ...string) *node {
 	return &node{
 		t: w.t,
 		Program: kit.StartProgram(w.t, w.program, log, slices.Concat(kit.NoRateLimits, w.settings, []string{
-			"STAMPEDE_LISTEN=127.0.0.1:0", "STAMPEDE_METRICS_LISTEN=off", "STAMPEDE_JWT_SECRET=" + secret,
+			"STAMPEDE_LISTEN=" + kit.FreeAddress(w.t), "STAMPEDE_METRICS_LISTEN=off", "STAMPEDE_JWT_SECRET=" + secret,
 		}, settings), "serve"),
 	}
 }

@@ -2,8 +2,11 @@ package e2e
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -13,14 +16,32 @@ import (
 	"stampede/app/wsclient"
 )
 
-// A rolling restart behind the shipped nginx: each of two nodes is away for six seconds, and the second one stops two
-// seconds after the first one is ready. Six seconds after the second node is ready, all clients have a socket again.
+var allRestarts = flag.Bool("all-restarts", false, "restart nodes behind nginx with all pauses, not only the shortest")
+
+// A rolling restart behind the shipped nginx: each of two nodes is away for six seconds. Six seconds after a node is
+// ready, all clients have a socket again, however soon the second node stops, and with other requests or without.
 func TestSocketsReturnAfterRollingRestartBehindNginx(t *testing.T) {
 	t.Parallel()
+	pauses := []time.Duration{time.Second}
+	if *allRestarts {
+		pauses = append(pauses, 8*time.Second, 30*time.Second)
+	}
+	for _, between := range pauses {
+		for name, requests := range map[string]bool{"only sockets": false, "sockets and requests": true} {
+			t.Run(fmt.Sprintf("%s, %v", name, between), func(t *testing.T) {
+				t.Parallel()
+				restartBehindNginx(t, between, requests)
+			})
+		}
+	}
+}
+
+// restartBehindNginx restarts two nodes that serve many sockets. The second node stops a time between after the first
+// one is ready.
+func restartBehindNginx(t *testing.T, between time.Duration, requests bool) {
 	const (
-		sockets = 100
+		sockets = 150
 		away    = 6 * time.Second
-		between = 2 * time.Second
 		allBack = 6 * time.Second
 	)
 	s := newShop(t, nginxAddress)
@@ -31,11 +52,14 @@ func TestSocketsReturnAfterRollingRestartBehindNginx(t *testing.T) {
 	ctx, leave := context.WithCancel(kit.Context(t))
 	var open, rejected atomic.Int64
 	var all sync.WaitGroup
-	t.Cleanup(func() { leave(); all.Wait() })
+	defer func() { leave(); all.Wait() }() // before the nodes end
 	for i := range sockets {
 		all.Go(func() {
 			w.newVisitor(t, fmt.Sprintf("127.0.0.%d", 50+i%10)).stayConnected(ctx, &open, &rejected)
 		})
+	}
+	if requests {
+		all.Go(func() { w.newVisitor(t, "127.0.0.60").keepRequesting(ctx) })
 	}
 	returned := func() (bool, string) {
 		return open.Load() == sockets, fmt.Sprintf("%d of %d sockets are open, %d handshakes failed", open.Load(), sockets,
@@ -50,11 +74,26 @@ func TestSocketsReturnAfterRollingRestartBehindNginx(t *testing.T) {
 		time.Sleep(away)
 		again := launch(t, append(s.settings, "STAMPEDE_LISTEN="+n.addr)...)
 		again.AwaitReady(t, waitTimeout, n.addr)
+		kit.Eventually(t, allBack, returned)
 	}
 	restart(a)
 	time.Sleep(between)
 	restart(b)
-	kit.Eventually(t, allBack, returned)
+	if n := strings.Count(proxy.Log(t), "no live upstreams"); n > 0 {
+		t.Errorf("nginx rejected %d requests because all nodes counted as failed", n)
+	}
+	t.Logf("%d handshakes failed", rejected.Load())
+}
+
+// keepRequesting sends five requests a second until ctx ends. One node always runs, so all of them must succeed.
+func (v *visitor) keepRequesting(ctx context.Context) {
+	const pauseMS = 200
+	for sleep(ctx, pauseMS) == nil {
+		response, err := v.request(ctx, http.MethodGet, "/api/v1/time", "")
+		if ctx.Err() == nil && (err != nil || response.code != http.StatusOK) {
+			v.t.Errorf("a request during the restart: %v, %d %s", err, response.code, response.text)
+		}
+	}
 }
 
 // stayConnected keeps one socket open until ctx ends, with the pauses of the page: the time of a bye, or pauses that

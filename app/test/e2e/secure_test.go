@@ -56,7 +56,7 @@ func TestRedisOverTLSAcceptsBuys(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := s.withTest(t)
 			s.settings = slices.Concat(s.settings, []string{
-				c.setting, "STAMPEDE_LISTEN=127.0.0.1:0", "STAMPEDE_METRICS_LISTEN=127.0.0.1:0",
+				c.setting, "STAMPEDE_LISTEN=" + kit.FreeAddress(t), "STAMPEDE_METRICS_LISTEN=127.0.0.1:0",
 			})
 			for _, command := range []string{"checkconfig", "serve"} {
 				out, code := s.run(command)

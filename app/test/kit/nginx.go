@@ -146,6 +146,16 @@ func swap(text string, pairs []string) (string, error) {
 	return text, nil
 }
 
+// Log returns the error log of nginx.
+func (n *Nginx) Log(t testing.TB) string {
+	t.Helper()
+	text, err := os.ReadFile(n.p.logFile())
+	if err != nil {
+		t.Fatalf("kit: nginx: %v", err)
+	}
+	return string(text)
+}
+
 func (n *Nginx) ping() error {
 	conn, err := tls.DialWithDialer(&net.Dialer{Timeout: time.Second}, "tcp", n.Addr, n.TLS)
 	if err != nil {
