@@ -1,10 +1,14 @@
 package api
 
 import (
+	"errors"
+	"log/slog"
 	"net"
 	"net/netip"
 	"slices"
 	"sync"
+	"syscall"
+	"time"
 
 	"stampede/app/limits"
 )
@@ -19,15 +23,29 @@ func LimitConns(l net.Listener, n int, proxies []netip.Prefix) net.Listener {
 type limitedListener struct {
 	net.Listener
 	proxies []netip.Prefix
+	warned  time.Time // of the last warning about exhausted descriptors; used by Accept only
 
 	mu   sync.Mutex // also protects the fields of all its connections
 	open limits.Places
 }
 
-// Accept returns the next connection whose address is within its limit.
+// acceptPause is the pause before the next attempt while no descriptor is free. Connections wait in the kernel.
+const acceptPause = 100 * time.Millisecond
+
+// Accept returns the next connection whose address is within its limit. It waits while the process has no descriptor or
+// the system no memory for a connection.
 func (l *limitedListener) Accept() (net.Conn, error) {
 	for {
 		conn, err := l.Listener.Accept()
+		if isExhausted(err) {
+			if now := time.Now(); now.Sub(l.warned) > time.Minute {
+				l.warned = now
+				slog.Error("connections wait, because this process has no free descriptor: raise LimitNOFILE of its unit"+
+					" (ulimit -n), or lower STAMPEDE_MAX_CONNS", "err", err)
+			}
+			time.Sleep(acceptPause)
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -37,6 +55,12 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 		}
 		_ = conn.Close()
 	}
+}
+
+// isExhausted reports whether a later attempt to accept may succeed.
+func isExhausted(err error) bool {
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ENOBUFS) ||
+		errors.Is(err, syscall.ENOMEM)
 }
 
 func peerOf(conn net.Conn) (netip.Addr, bool) {

@@ -88,18 +88,12 @@ func newPrivateServer(l net.Listener, registry *prometheus.Registry, ready func(
 // maxResponseTime limits a response of the private listener. It also limits the seconds of a profile.
 const maxResponseTime = 75 * time.Second
 
-// notReadyReason is a reason for both listeners.
-type notReadyReason struct {
-	reason string // for the public endpoint, without details
-	err    error  // details with hosts and causes, for the private endpoint; may be nil
-}
-
-// ready returns the reason why the node is not ready, without internal details; nil: ready. After the start an
-// unreachable store does not make the node unready: no other node can reach the store either, and the reply busy is
-// better than no reply.
+// ready returns the reason why the node is not ready; nil: ready. After the start an unreachable store does not make
+// the node unready: no other node can reach the store either, and the reply busy is better than no reply. The public
+// listener opens after the start, so it shows no details of a start.
 func (s *Server) ready() error {
-	if o := s.notReady.Load(); o != nil {
-		return errors.New(o.reason)
+	if reason := s.notReady.Load(); reason != nil {
+		return *reason
 	}
 	if d := s.recovery.Load(); d != nil && d.Blocked() != nil {
 		return recovery.ErrReplaced
@@ -109,18 +103,20 @@ func (s *Server) ready() error {
 
 // readyInDetail is ready with internal details, for the private listener.
 func (s *Server) readyInDetail() error {
-	o, d := s.notReady.Load(), s.recovery.Load()
-	switch {
-	case o != nil && o.err != nil:
-		return fmt.Errorf("%s: %w", o.reason, o.err)
-	case o == nil && d != nil:
-		return d.Blocked()
+	err := s.ready()
+	if errors.Is(err, recovery.ErrReplaced) {
+		return s.recovery.Load().Blocked()
 	}
-	return s.ready()
+	return err
 }
 
-func (s *Server) setNotReady(reason string, err error) {
-	s.notReady.Store(&notReadyReason{reason, err})
+// setNotReady sets the reason and its cause, which may be nil.
+func (s *Server) setNotReady(reason string, cause error) {
+	err := errors.New(reason)
+	if cause != nil {
+		err = fmt.Errorf("%s: %w", reason, cause)
+	}
+	s.notReady.Store(&err)
 }
 
 // closeListeners shuts down both servers. The Shutdown of fasthttp does not close a listener whose Serve starts later.

@@ -75,7 +75,7 @@ type Server struct {
 	public   *api.HTTPServer
 	private  *privateServer
 
-	notReady atomic.Pointer[notReadyReason] // nil: ready
+	notReady atomic.Pointer[error] // nil: ready
 	recovery atomic.Pointer[recovery.Driver]
 	closing  chan struct{} // closed when a shutdown begins
 	release  func() error  // releases the resources of New, once
@@ -164,6 +164,7 @@ func (s *Server) Run(ctx context.Context) (err error) {
 	for _, w := range s.config.Warnings() {
 		slog.WarnContext(ctx, w.Variable+" "+w.Message)
 	}
+	s.adaptToMachine(ctx)
 	serve := func(run func() error) {
 		serving.Go(func() {
 			if err := run(); err != nil {

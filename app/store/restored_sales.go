@@ -38,7 +38,8 @@ func (s RestoredSales) Pause(ctx context.Context, now shop.Millis) (n int, err e
 }
 
 // Resume continues the paused sales whose time has been reached by the comparison with the gateway's lists, unless an
-// operator has changed them meanwhile. It returns their number. It waits until all partitions are inspected, see mayEdit.
+// operator has changed them meanwhile. It returns their number. It waits until all partitions are inspected, see
+// mayEdit.
 func (s RestoredSales) Resume(ctx context.Context) (n int64, err error) {
 	const reached = "resume_at <= (SELECT listed_until FROM history)"
 	var waiting int

@@ -3,7 +3,9 @@ package main
 import (
 	"fmt"
 	"log/slog"
+	"os/signal"
 	"strings"
+	"syscall"
 
 	"stampede/app/server"
 )
@@ -41,6 +43,9 @@ func (s *serve) Run(e *env) error {
 	if err != nil {
 		return err
 	}
+	// Without a reader of the log, writes fail, and the node goes on. The default action of SIGPIPE would end it at
+	// once.
+	signal.Ignore(syscall.SIGPIPE)
 	slog.SetDefault(config.Logger(e.err))
 	node, err := server.New(config, server.Options{Version: version, Migrate: s.Migrate})
 	if err != nil {
