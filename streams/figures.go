@@ -44,6 +44,20 @@ func (f Figures) PublishFigures(
 	return claim != nil && claim.Val(), wrapped(transient(err), "publish the figures of node %d", figures.ID)
 }
 
+// RoundTrip returns the longest time that a server of a partition takes to reply to a read.
+func (f Figures) RoundTrip(ctx context.Context) (time.Duration, error) {
+	measure := func(ctx context.Context, partitions []int) (time.Duration, error) {
+		began := time.Now()
+		err := f.client.HExists(ctx, f.parts[partitions[0]].keys.meta, "epoch").Err()
+		return time.Since(began), transient(err)
+	}
+	times, err := readPartitions(ctx, f.connection, Queue(f).all(), readReplyWait, measure)
+	if len(times) == 0 {
+		return 0, wrapped(err, "measure the round trip to Redis")
+	}
+	return slices.Max(times), nil
+}
+
 // NodeFigures returns the figures of all nodes, including nodes that have stopped.
 func (f Figures) NodeFigures(ctx context.Context) ([]board.NodeFigures, error) {
 	stored, err := f.client.HGetAll(ctx, boardKey).Result()

@@ -29,8 +29,8 @@ type HTTPServer struct {
 	Ready func() error
 	// Handler serves all requests except health; nil: this node serves only health.
 	Handler fasthttp.RequestHandler
-	// IsOperator reports whether a token belongs to an operator, who may send bodies longer than bodyLimit on the
-	// routes of operators. It is called before the body is read, so rejected bodies take no memory.
+	// IsOperator reports whether a token belongs to an operator. Operators may send bodies longer than bodyLimit on
+	// their routes. It is called before the body is read, so rejected bodies take no memory.
 	IsOperator func(token string) bool
 
 	server *fasthttp.Server

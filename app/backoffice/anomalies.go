@@ -31,7 +31,7 @@ func (s *RefundService) RefundAnomalies(
 	}
 	now, err := s.RedisTime(ctx)
 	if err != nil {
-		return RefundedAnomalies{}, shop.UnknownOutcome("read Redis time", err)
+		return RefundedAnomalies{}, shop.Unavailable("Redis time", err)
 	}
 	refund := func(tx *store.Store) (journal.Operation, error) {
 		n, fen, err := tx.LostOrders().RefundAnomalies(ctx, tradeNo, outcome, now)

@@ -33,7 +33,7 @@ func (s *RefundService) Decide(
 	}
 	now, err := s.RedisTime(ctx)
 	if err != nil {
-		return shop.Order{}, shop.UnknownOutcome("read Redis time", err)
+		return shop.Order{}, shop.Unavailable("Redis time", err)
 	}
 	decision := payment.RefundDecision{Order: order, By: actor.User, Approved: approve, Note: note, At: now}
 	var row shop.Order
@@ -92,7 +92,7 @@ func (s *RefundService) decisionError(ctx context.Context, order shop.ID, approv
 func (s *RefundService) Retry(ctx context.Context, actor journal.Actor, order shop.ID) error {
 	now, err := s.RedisTime(ctx)
 	if err != nil {
-		return shop.UnknownOutcome("read Redis time", err)
+		return shop.Unavailable("Redis time", err)
 	}
 	_, err = s.Store.RunOperation(ctx, actor, func(tx *store.Store) (journal.Operation, error) {
 		return journal.Operation{

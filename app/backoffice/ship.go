@@ -78,7 +78,7 @@ func (ss *ShippingService) shipping(
 ) (store.Shipping, error) {
 	now, err := ss.RedisTime(ctx)
 	how.By, how.At, how.Finish = actor.User, now, now.Add(ss.FinishAfter)
-	return how, shop.UnknownOutcome("read Redis time", err)
+	return how, shop.Unavailable("Redis time", err)
 }
 
 func (ss *ShippingService) publish(ctx context.Context, asOf shop.Millis, rows ...*shop.Order) error {
@@ -90,7 +90,7 @@ func (ss *ShippingService) publish(ctx context.Context, asOf shop.Millis, rows .
 func (ss *ShippingService) ConfirmReceipt(ctx context.Context, user, order shop.ID) (shop.OrderState, error) {
 	now, err := ss.RedisTime(ctx)
 	if err != nil {
-		return "", shop.UnknownOutcome("read Redis time", err)
+		return "", shop.Unavailable("Redis time", err)
 	}
 	row, refundRequested, err := ss.Store.Shipments().ConfirmReceipt(ctx, order, user, now)
 	switch {

@@ -22,7 +22,7 @@ func (ss *ShippingService) confirmPayments(
 	ids := shop.Mapped(parcels, func(p store.Parcel) shop.ID { return p.Order })
 	doubtful, err := ss.Store.Shipments().InDoubt(ctx, ids)
 	if err != nil || len(doubtful) == 0 {
-		return nil, shop.UnknownOutcome("read orders to ship", err)
+		return nil, shop.Unavailable("the orders", err)
 	}
 	if ss.Gateway == nil {
 		return nil, shop.Fail(shop.WrongState, "the database has lost writes since these orders were paid, and this node "+

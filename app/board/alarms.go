@@ -34,6 +34,9 @@ const (
 	AlarmProblems            = "problems"
 	AlarmDatabaseRisk        = "database_at_risk"
 	AlarmPaymentsDiffer      = "payments_differ"
+	AlarmDatabaseReadOnly    = "database_read_only"
+	AlarmDatabaseConnections = "database_connections"
+	AlarmRedisSlow           = "redis_slow"
 )
 
 const (
@@ -45,6 +48,9 @@ const (
 	maxDatabaseSilence = 5 * time.Second
 	// stuckAfter is how long an entry may wait for its row. Its stream is not trimmed beyond this entry.
 	stuckAfter = 5 * time.Minute
+	// SlowRedis is a round trip to Redis that delays buys, and slowMin how long it may last.
+	SlowRedis = 100 * time.Millisecond
+	slowMin   = 5 * time.Second
 	// closedMin is how long a partition may be closed for a recovery.
 	closedMin = 10 * time.Second
 	// pointGap is the maximum distance between two consecutive points; a larger one ends a streak.
@@ -68,6 +74,9 @@ var alarmSections = map[string]string{
 	AlarmProblems:            "recovery-problems",
 	AlarmDatabaseRisk:        "a-database-at-risk",
 	AlarmPaymentsDiffer:      "payments",
+	AlarmDatabaseReadOnly:    "the-database-rejects-work",
+	AlarmDatabaseConnections: "the-database-rejects-work",
+	AlarmRedisSlow:           "redis-is-slow",
 }
 
 // newAlarm returns an alarm with the link to its section of the runbook.
@@ -92,6 +101,7 @@ func alarmsOf(points []Point, b *Board) []Alarm {
 			fmt.Sprintf("The database does not respond to %s.", strings.Join(names, ", ")),
 			"Restore the database. Reservations wait in Redis. When the backlog is full, buys return busy."))
 	}
+	alarms = append(alarms, storeAlarms(b)...)
 	if partitions, oldest := stuckEntries(b.Partitions); len(partitions) > 0 {
 		alarms = append(alarms, newAlarm(AlarmEntryStuck, b.Now.Add(-oldest),
 			fmt.Sprintf("The oldest entry of %s has waited for its row for %v, and the stream grows.",
@@ -106,13 +116,48 @@ func alarmsOf(points []Point, b *Board) []Alarm {
 	return append(alarms, recoveryAlarms(b)...)
 }
 
+// storeAlarms returns the alarms about stores that respond and do not work well. The last sample of each node decides.
+func storeAlarms(b *Board) (alarms []Alarm) {
+	nodes := func(holds func(r *NodeReport) bool) (names string, found bool) {
+		var all []string
+		for _, n := range b.Nodes {
+			if n.Report != nil && holds(n.Report) {
+				all = append(all, n.Name)
+			}
+		}
+		return strings.Join(all, ", "), len(all) > 0
+	}
+	if names, found := nodes(func(r *NodeReport) bool { return r.ReadOnly }); found {
+		alarms = append(alarms, newAlarm(AlarmDatabaseReadOnly, b.Now, "The database is read-only for "+names+".",
+			"Connect the nodes to the primary, or set read_only = 0 if this server is the primary. Reservations wait in Redis."))
+	}
+	if names, found := nodes(func(r *NodeReport) bool { return r.NoConnections }); found {
+		alarms = append(alarms, newAlarm(AlarmDatabaseConnections, b.Now,
+			"The database accepts no further connections of "+names+".",
+			"Raise max_connections, or end other programs that use it. A node uses up to 40 connections."))
+	}
+	var since shop.Millis
+	slow := func(r *NodeReport) bool {
+		if r.SlowSince == 0 || b.Now.Sub(r.SlowSince) < slowMin {
+			return false
+		}
+		since = max(since, r.SlowSince)
+		return true
+	}
+	if names, found := nodes(slow); found {
+		alarms = append(alarms, newAlarm(AlarmRedisSlow, since, fmt.Sprintf("Redis replies to %s after more than %v.", names, SlowRedis),
+			"Check the load of the Redis server, its slow log, and the network. Until then all buys are slow."))
+	}
+	return alarms
+}
+
 // recoveryAlarms returns the alarms about recoveries and about risks that would need one.
 func recoveryAlarms(b *Board) (alarms []Alarm) {
 	for _, p := range b.Partitions {
 		if p.ClosedAt != 0 && b.Now.Sub(p.ClosedAt) > closedMin {
 			alarms = append(alarms, newAlarm(AlarmClosed, p.ClosedAt,
 				fmt.Sprintf("Partition %d is closed for a recovery that does not end. Buys of its sales return busy.", p.P),
-				"Search the log for \"check partitions\". The log has the reason every 2 s."))
+				"Search the log for \"check partitions\". The log has the reason once a minute."))
 		}
 	}
 	for i := range b.Sales {

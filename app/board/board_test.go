@@ -93,7 +93,10 @@ func TestGrowingLagRaisesAnAlarm(t *testing.T) {
 func TestAlarmsAreComplete(t *testing.T) {
 	t.Parallel()
 	b := Board{
-		Now: 1_000_000, Nodes: []NodeFigures{{Name: "a", DatabaseMS: 5001, Risk: "its database was replaced", Problems: 2}},
+		Now: 1_000_000, Nodes: []NodeFigures{{
+			Name: "a", DatabaseMS: 5001, Risk: "its database was replaced", Problems: 2,
+			Report: &NodeReport{ReadOnly: true, NoConnections: true, SlowSince: 995_000},
+		}},
 		Partitions: []PartitionFigures{
 			{OldestMS: 299_000}, {P: 1, OldestMS: 301_000}, {ClosedAt: 989_000}, {ClosedAt: 990_000},
 		},
@@ -215,6 +218,7 @@ type fakeBoard struct {
 	FigureStore
 	unreachable   bool
 	rejectsWrites bool // accepts reads and rejects writes
+	roundTrip     time.Duration
 	reports       []NodeFigures
 	points        []Point
 	claimed       map[shop.Millis]bool
@@ -231,6 +235,8 @@ func (f *fakeBoard) PublishFigures(_ context.Context, n NodeFigures, duePoint sh
 	f.reports = []NodeFigures{n}
 	return first, nil
 }
+
+func (f *fakeBoard) RoundTrip(context.Context) (time.Duration, error) { return f.roundTrip, nil }
 
 func (f *fakeBoard) NodeFigures(context.Context) ([]NodeFigures, error) {
 	if f.unreachable {
@@ -275,8 +281,8 @@ func TestBoardShowsOwnFiguresWithoutRedis(t *testing.T) {
 			Figures: store, Catalogue: catalog.NewCatalogue(noSlots{}, noSlots{}, nil, time.UTC),
 			Now: func() shop.Millis { return now },
 		},
-		Sample: func() (NodeFigures, PaymentFigures, Flow) {
-			return NodeFigures{ID: 7, DatabaseMS: 10}, PaymentFigures{}, total
+		Sample: func() (NodeFigures, NodeReport, Flow) {
+			return NodeFigures{ID: 7, DatabaseMS: 10}, NodeReport{}, total
 		},
 	}
 	runFeed := func(wantErr bool) *Board {
@@ -328,7 +334,20 @@ func TestBoardShowsOwnFiguresWithoutRedis(t *testing.T) {
 	store.rejectsWrites = false
 	total.Reserved++
 	runAndCheck(1000, false)
-	if len(store.points) != 2 || store.points[0].At != 1_000_000 || store.points[1].At != 1_010_000 {
+	store.roundTrip = 2 * SlowRedis // measured by one run, reported by the next
+	for range 2 {
+		total.Reserved++
+		runAndCheck(1000, false)
+	}
+	wrote = now
+	total.Reserved++
+	runAndCheck(5000, false, AlarmRedisSlow)
+	store.roundTrip = 0
+	for _, want := range [][]string{{AlarmRedisSlow}, nil} {
+		total.Reserved++
+		runAndCheck(1000, false, want...)
+	}
+	if len(store.points) != 4 || store.points[0].At != 1_000_000 || store.points[1].At != 1_010_000 {
 		t.Errorf("got the points %+v, want points at 1000000 and 1010000", store.points)
 	}
 }

@@ -21,8 +21,8 @@ type Feed struct {
 	Reader   *Reader
 	Figures  FigureStore
 	Audience Audience
-	// Sample returns the state of this node and its counts since the start.
-	Sample func() (NodeFigures, PaymentFigures, Flow)
+	// Sample returns the state of this node, the part of its report that is a state, and its counts since the start.
+	Sample func() (NodeFigures, NodeReport, Flow)
 
 	mu               sync.Mutex
 	samples          []sampleTotals // the newest last
@@ -30,8 +30,10 @@ type Feed struct {
 	duePoint         shop.Millis    // the newest claimed point of the history
 	unreachableSince shop.Millis    // since when Redis is unreachable; 0: reachable
 	// The following fields raise alarms that figures in Redis cannot raise while Redis rejects writes.
-	writtenAt shop.Millis // when this node's figures were last written, initially its start
-	busySince shop.Millis // since when buys on this node were busy and none was reserved; 0: buys are not busy
+	writtenAt shop.Millis   // when this node's figures were last written, initially its start
+	busySince shop.Millis   // since when buys on this node were busy and none was reserved; 0: buys are not busy
+	roundTrip time.Duration // to Redis, smoothed over the last seconds
+	slowSince shop.Millis   // since when roundTrip is at least SlowRedis; 0: it is not
 }
 
 // sampleTotals has the totals of this node at an instant.
@@ -75,11 +77,15 @@ func (f *Feed) publish(ctx context.Context, figures NodeFigures, duePoint shop.M
 	ctx, cancel := context.WithTimeout(ctx, boardTimeout)
 	defer cancel()
 	first, err := f.Figures.PublishFigures(ctx, figures, duePoint)
+	roundTrip, readErr := f.Figures.RoundTrip(ctx)
+	f.mu.Lock()
 	if err == nil {
-		f.mu.Lock()
 		f.writtenAt = figures.Report.At
-		f.mu.Unlock()
 	}
+	if readErr == nil {
+		f.roundTrip = (f.roundTrip + roundTrip) / 2
+	}
+	f.mu.Unlock()
 	if err != nil || !first {
 		return err
 	}
@@ -141,6 +147,13 @@ func (f *Feed) reachablePartitions(ctx context.Context) []PartitionFigures {
 	return partitions
 }
 
+// RoundTrip returns the longest round trip to a Redis server, smoothed over the last seconds.
+func (f *Feed) RoundTrip() time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.roundTrip
+}
+
 // History returns the board with the last 15 minutes.
 func (f *Feed) History(ctx context.Context) History {
 	return History{Board: f.Read(ctx), History: f.Points(ctx)}
@@ -171,10 +184,12 @@ func (f *Feed) recordRedisState(err error) {
 
 // sample takes a sample and returns the figures to publish and the due point of the history; 0: none.
 func (f *Feed) sample(now time.Time) (figures NodeFigures, duePoint shop.Millis) {
-	figures, payments, total := f.Sample()
+	figures, state, total := f.Sample()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	report := &NodeReport{At: f.Reader.Now(), Payments: payments}
+	report := &state
+	report.At = f.Reader.Now()
+	report.SlowSince = sinceFirst(&f.slowSince, f.roundTrip >= SlowRedis, report.At)
 	if len(f.samples) > 0 {
 		last, oldest := f.samples[len(f.samples)-1], f.samples[0]
 		report.Second = total.since(&last.total, now.Sub(last.at))

@@ -2,6 +2,7 @@ package board
 
 import (
 	"context"
+	"time"
 
 	"stampede/app/shop"
 )
@@ -17,6 +18,7 @@ type Audience interface {
 // FigureStore stores the figures of all nodes, see streams.Figures. Errors are ErrTransient.
 type FigureStore interface {
 	PublishFigures(ctx context.Context, f NodeFigures, duePoint shop.Millis) (first bool, err error)
+	RoundTrip(ctx context.Context) (time.Duration, error)
 	NodeFigures(ctx context.Context) ([]NodeFigures, error)
 	AddPoint(ctx context.Context, p Point, gone []int) error
 	Points(ctx context.Context, last int) ([]Point, error)

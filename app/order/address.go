@@ -32,7 +32,7 @@ func (a *Addresses) SetAddress(
 	}
 	now, err := a.Stock.Now(ctx)
 	if err != nil {
-		return "", shop.UnknownOutcome("read Redis time", err)
+		return "", shop.Unavailable("Redis time", err)
 	}
 	row, err := changeOrder(ctx, a.Reader, user, id, change{
 		row: func() (shop.Order, error) { return a.Store.SetAddress(ctx, id, user, *address, now) },

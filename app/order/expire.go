@@ -85,7 +85,7 @@ func (e *Expirer) expire(ctx context.Context, orders []shop.ID, now shop.Millis)
 func (e *Expirer) Cancel(ctx context.Context, user, id shop.ID) (shop.OrderState, error) {
 	now, err := e.Stock.Now(ctx)
 	if err != nil {
-		return "", shop.UnknownOutcome("read Redis time", err)
+		return "", shop.Unavailable("Redis time", err)
 	}
 	row, err := changeOrder(ctx, e.Reader, user, id, change{
 		row: func() (shop.Order, error) { return e.Store.Cancel(ctx, id, user, now) },

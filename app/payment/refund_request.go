@@ -45,7 +45,7 @@ func (r *RefundRequests) RequestRefund(ctx context.Context, user, order shop.ID,
 	}
 	now, err := r.Stock.Now(ctx)
 	if err != nil {
-		return "", shop.UnknownOutcome("read Redis time", err)
+		return "", shop.Unavailable("Redis time", err)
 	}
 	row, err := r.Refunds.RequestRefund(ctx, BuyerRefundRequest{
 		Order: order, User: user, Text: text, At: now, Approved: r.Policy == RefundAuto,

@@ -69,7 +69,7 @@ func (p *PaymentService) Pay(ctx context.Context, user, order shop.ID, via PayVi
 	}
 	now, err := p.Stock.Now(ctx)
 	if err != nil {
-		return Payable{}, shop.UnknownOutcome("read Redis time", err)
+		return Payable{}, shop.Unavailable("Redis time", err)
 	}
 	row, err := p.Trades.OpenTrade(ctx, order, user, now, p.Margin)
 	if errors.Is(err, shop.ErrNoRow) {
@@ -131,7 +131,7 @@ func (p *PaymentService) noRow(ctx context.Context, user, order shop.ID) error {
 		}
 	}
 	if err != nil {
-		return shop.UnknownOutcome("read reservations", err)
+		return shop.Unavailable("the reservations", err)
 	}
 	// The reservation may have become a row and left the waiting list between the two reads.
 	row, err := p.Orders.Order(ctx, order)
@@ -139,7 +139,7 @@ func (p *PaymentService) noRow(ctx context.Context, user, order shop.ID) error {
 	case errors.Is(err, shop.ErrNoRow):
 		return p.checking(ctx, user, order)
 	case err != nil:
-		return shop.UnknownOutcome("read order "+order.String(), err)
+		return shop.Unavailable("the order", err)
 	case row.User != user:
 		return shop.Fail(shop.NotFound, "no such order")
 	}
@@ -152,7 +152,7 @@ func (p *PaymentService) checking(ctx context.Context, user, order shop.ID) erro
 	orders, err := p.Orders.Checking(ctx, user)
 	switch {
 	case err != nil:
-		return shop.UnknownOutcome("read order "+order.String(), err)
+		return shop.Unavailable("the order", err)
 	case slices.ContainsFunc(orders, func(o shop.Order) bool { return o.ID == order }):
 		return shop.FailChecking()
 	}

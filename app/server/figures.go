@@ -11,6 +11,7 @@ import (
 
 	"stampede/app/board"
 	"stampede/app/shop"
+	"stampede/app/store"
 	"stampede/streams"
 )
 
@@ -42,6 +43,13 @@ func (p *parts) composeBoard(c *Config, version string, streamMetrics *streams.M
 			func() int64 { return all.Rejected()[code] }, "code", string(code))
 	}
 	registry.MustRegister(&latencyCollector{b.latency})
+	gauge(registry, "stampede_redis_round_trip_seconds",
+		"Longest round trip to a Redis server, smoothed over the last seconds.",
+		func() float64 { return b.feed.RoundTrip().Seconds() })
+	for _, fault := range []store.ServerFault{store.ReadOnly, store.NoConnections} {
+		counter(registry, "stampede_database_rejections_total", "Work that the database rejected because of its state.",
+			func() int64 { n, _ := p.stores.db.Rejections(fault, 0); return n }, "reason", fault.String())
+	}
 	p.storeMetrics.gauge("stampede_sales_open", "Sales that are open and not paused, in this node's catalogue.",
 		func() float64 {
 			ctx, cancel := context.WithTimeout(context.Background(), scrapeWait)
@@ -63,14 +71,18 @@ func (p *parts) firstPublished(order, sale shop.ID) {
 	}
 }
 
+// recentRejections is how long a rejection of the database raises an alarm. Each node writes at least every few
+// seconds.
+const recentRejections = 10 * time.Second
+
 // sampler returns a function that reads the state and the counters of this node. CPU load is measured between two
 // calls.
 func (p *parts) sampler(
 	c *Config, version string, streamMetrics *streams.Metrics,
-) func() (board.NodeFigures, board.PaymentFigures, board.Flow) {
+) func() (board.NodeFigures, board.NodeReport, board.Flow) {
 	start, roles, all := time.Now(), c.Roles.names(), &p.board.counts.Node.All
 	busy, measuredAt := cpuTime(), time.Now()
-	return func() (board.NodeFigures, board.PaymentFigures, board.Flow) {
+	return func() (board.NodeFigures, board.NodeReport, board.Flow) {
 		n := board.NodeFigures{
 			ID: p.lease.Node(), Name: nodeName(p.lease), Version: version, Roles: roles,
 			UpSeconds: int64(time.Since(start).Seconds()), Heap: heapBytes(),
@@ -92,7 +104,10 @@ func (p *parts) sampler(
 			Errors: loggedErrors.Load(), Rejected: all.Rejected(), Latency: p.board.latency.Counts(),
 		}
 		f.Confirmed = streamMetrics.Settled() - f.Hidden // read after Hidden, so that the difference is never negative
-		return n, p.paymentFigures(), f
+		report := board.NodeReport{Payments: p.paymentFigures()}
+		_, report.ReadOnly = p.stores.db.Rejections(store.ReadOnly, recentRejections)
+		_, report.NoConnections = p.stores.db.Rejections(store.NoConnections, recentRejections)
+		return n, report, f
 	}
 }
 

@@ -2,10 +2,12 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"sync/atomic"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -29,14 +31,19 @@ func (c *Config) Logger(w io.Writer) *slog.Logger {
 	if c.LogFormat == "json" {
 		handler = slog.NewJSONHandler(w, options)
 	}
-	return slog.New(logHandler{handler})
+	return slog.New(logHandler{handler, &repeatFilter{now: time.Now, lines: make(map[string]*repeatedLine)}})
 }
 
 // loggedErrors counts the error lines of this process. It is global, like slog's default logger.
 var loggedErrors atomic.Int64
 
-// logHandler counts errors. It adds the ids of the context and of the error (shop.LogIDs) to lines without these ids.
-type logHandler struct{ slog.Handler }
+// logHandler counts errors and drops repeats, see repeatFilter. It adds the ids of the context and of the error
+// (shop.LogIDs) to lines without these ids.
+type logHandler struct {
+	slog.Handler
+
+	repeats *repeatFilter
+}
 
 // Handle implements slog.Handler.
 func (h logHandler) Handle(ctx context.Context, r slog.Record) error {
@@ -52,6 +59,15 @@ func (h logHandler) Handle(ctx context.Context, r slog.Record) error {
 		}
 		return true
 	})
+	if r.Level >= slog.LevelWarn && errors.Is(err, shop.ErrTransient) {
+		earlier, show := h.repeats.admit(r.Message, err)
+		if !show {
+			return nil
+		}
+		if earlier > 0 {
+			r.AddAttrs(slog.Int("repeated", earlier))
+		}
+	}
 	for _, id := range shop.LogIDs(ctx, err) {
 		if !present[id.Key] {
 			r.AddAttrs(id)
@@ -62,8 +78,10 @@ func (h logHandler) Handle(ctx context.Context, r slog.Record) error {
 
 // WithAttrs implements slog.Handler.
 func (h logHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return logHandler{h.Handler.WithAttrs(attrs)}
+	return logHandler{h.Handler.WithAttrs(attrs), h.repeats}
 }
 
 // WithGroup implements slog.Handler.
-func (h logHandler) WithGroup(name string) slog.Handler { return logHandler{h.Handler.WithGroup(name)} }
+func (h logHandler) WithGroup(name string) slog.Handler {
+	return logHandler{h.Handler.WithGroup(name), h.repeats}
+}

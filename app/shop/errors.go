@@ -1,8 +1,10 @@
 package shop
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -73,17 +75,28 @@ func FailBusy(message string, retry time.Duration) *Error {
 	return &Error{Code: Busy, Message: message, RetryMS: retry.Milliseconds()}
 }
 
-// Unavailable wraps the error of a failed read or write. Clients receive Busy with a message that names the subject. If
-// the database rejected the statement or its values, a retry fails again, and clients receive Internal. The log
-// contains the cause. An Error in err takes precedence. A nil err stays nil.
+// Unavailable wraps the error of a failed read, or of a call that changed nothing. If a retry may succeed, clients
+// receive Busy with a message that names the subject; otherwise Internal, and the log has the cause. An Error in err
+// takes precedence. A nil err stays nil.
 func Unavailable(subject string, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, ErrStatement), errors.Is(err, ErrPermanent):
+	case !MayRetry(err):
 		return fmt.Errorf("use %s: %w", subject, err)
 	}
 	return fmt.Errorf("use %s: %w", subject, errors.Join(err, FailBusy(subject+" cannot be used right now", BusyRetry)))
+}
+
+// MayRetry reports whether the same call may succeed later without a change of the program, its data or its
+// configuration.
+func MayRetry(err error) bool {
+	if errors.Is(err, ErrMisconfigured) || errors.Is(err, ErrPermanent) {
+		return false
+	}
+	return slices.ContainsFunc([]error{
+		ErrTransient, ErrStaleEpoch, ErrLost, ErrTooLate, context.Canceled, context.DeadlineExceeded,
+	}, func(target error) bool { return errors.Is(err, target) })
 }
 
 // AsError returns the Error in err. Any other error becomes Internal without its text, so that no internal text leaks.
@@ -165,12 +178,16 @@ func OpensIn(wait time.Duration) error {
 	return e
 }
 
-// UnknownOutcome returns an err that contains an Error unchanged. Any other err becomes Busy: the outcome is unknown. A
-// nil err stays nil.
+// UnknownOutcome wraps the error of a call that may have written something. If a retry may succeed, clients receive
+// Busy: the outcome is unknown (I6). Otherwise the store has rejected the call and rejects its repeat: clients receive
+// Internal. An err that contains an Error is returned unchanged, a nil err stays nil.
 func UnknownOutcome(operation string, err error) error {
 	var known *Error
-	if err == nil || errors.As(err, &known) {
+	switch {
+	case err == nil, errors.As(err, &known):
 		return err
+	case !MayRetry(err):
+		return fmt.Errorf("%s: %w", operation, err)
 	}
 	return fmt.Errorf("%s: %w", operation, errors.Join(err, FailBusy("the outcome is unknown; try again", BusyRetry)))
 }

@@ -1,8 +1,10 @@
 package shop
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -96,5 +98,21 @@ func TestUnknownErrorsDoNotLeak(t *testing.T) {
 	wrapped := AsError(errors.Join(ErrTransient, FailBusy("later", 250*time.Millisecond)))
 	if wrapped.Code != Busy || wrapped.RetryMS != 250 {
 		t.Fatalf("got the error %+v, want busy with a retry after 250 ms", wrapped)
+	}
+}
+
+// Clients repeat a call after busy, so only a fault that a repeat can resolve is busy.
+func TestOnlyFaultsThatARetryResolvesAreBusy(t *testing.T) {
+	t.Parallel()
+	for err, want := range map[error]Code{
+		ErrTransient: Busy, ErrStaleEpoch: Busy, ErrLost: Busy, ErrTooLate: Busy, context.DeadlineExceeded: Busy,
+		ErrPermanent: Internal, ErrMisconfigured: Internal, ErrStatement: Internal, errors.New("a defect"): Internal,
+		Fail(NotFound, "no such sale"): NotFound,
+	} {
+		read := AsError(Unavailable("the sale", fmt.Errorf("read: %w", err)))
+		written := AsError(UnknownOutcome("write", fmt.Errorf("write: %w", err)))
+		if read.Code != want || written.Code != want {
+			t.Errorf("%v: got %s for a read and %s for a write, want %s", err, read.Code, written.Code, want)
+		}
 	}
 }

@@ -120,10 +120,23 @@ func (s Durability) Needs(ctx context.Context) []Need {
 		var n int64
 		return tx.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+table).Scan(&n)
 	}))
+	addResult("store pictures (max_allowed_packet)", false, s.acceptsPictures(ctx))
 	if created == nil {
 		addResult("drop tables (DROP)", true, s.execDDL(ctx, "DROP TABLE "+scratchTable))
 	}
 	return needs
+}
+
+// minPacket is the packet that a row with the two sizes of a picture needs, in bytes.
+const minPacket = 8 << 20
+
+func (s Durability) acceptsPictures(ctx context.Context) error {
+	var packet int64
+	err := s.db.QueryRowContext(ctx, "SELECT @@max_allowed_packet").Scan(&packet)
+	if err == nil && packet < minPacket {
+		err = fmt.Errorf("%w: max_allowed_packet is %d, want at least %d", shop.ErrMisconfigured, packet, minPacket)
+	}
+	return err
 }
 
 func (s Durability) execDDL(ctx context.Context, statement string) error {

@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	"stampede/app/shop"
 )
@@ -57,11 +58,13 @@ type fencedConn struct {
 	mysqlConn
 	fence  *fence
 	server string
+	opened time.Time
+	faults *faultLog
 }
 
 // fenced reads the id of the server of a new connection. ErrTransient: the fence does not admit this server.
-func (f *fence) fenced(ctx context.Context, conn driver.Conn) (driver.Conn, error) {
-	c := &fencedConn{mysqlConn: conn.(mysqlConn), fence: f}
+func (f *fence) fenced(ctx context.Context, conn driver.Conn, faults *faultLog) (driver.Conn, error) {
+	c := &fencedConn{mysqlConn: conn.(mysqlConn), fence: f, opened: time.Now(), faults: faults}
 	rows, err := c.QueryContext(ctx, "SELECT "+mysqlDialect.server, nil)
 	if err != nil {
 		return nil, err
@@ -83,7 +86,7 @@ func (f *fence) fenced(ctx context.Context, conn driver.Conn) (driver.Conn, erro
 
 // ResetSession runs before each use of the connection except the first.
 func (c *fencedConn) ResetSession(ctx context.Context) error {
-	if !c.fence.admits(c.server) {
+	if !c.fence.admits(c.server) || !c.IsValid() {
 		return driver.ErrBadConn
 	}
 	return c.mysqlConn.ResetSession(ctx)
@@ -95,8 +98,8 @@ func (s *Store) ForRecovery() *Store {
 	if s.connector == nil { // SQLite: there is only one file
 		return &Store{&session{pool: s.pool, db: s.db, recovers: true}}
 	}
-	f := &fence{}
-	pooled := newPooledStore(sql.OpenDB(sessionConnector{s.connector, f}), s.connector, f, unfencedConns)
+	session := sessionConnector{s.connector, &fence{}, s.faults}
+	pooled := newPooledStore(sql.OpenDB(session), session, unfencedConns)
 	pooled.recovers = true
 	return pooled
 }

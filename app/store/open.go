@@ -71,24 +71,25 @@ func OpenTrustedMySQL(ctx context.Context, dsn, certificates string) (*Store, er
 	if err != nil {
 		return nil, fmt.Errorf("MySQL DSN: %w", err)
 	}
-	f := &fence{}
-	db := sql.OpenDB(sessionConnector{connector, f})
+	session := sessionConnector{connector, &fence{}, &faultLog{}}
+	db := sql.OpenDB(session)
 	if err := pingServer(ctx, db, "MySQL at "+cfg.Addr); err != nil {
 		return nil, err
 	}
-	return newPooledStore(db, connector, f, mysqlConns), nil
+	return newPooledStore(db, session, mysqlConns), nil
 }
 
 // newPooledStore makes a store of a pool. The pool must have reached its server, because bun reads the server's version
 // only once.
-func newPooledStore(db *sql.DB, connector driver.Connector, f *fence, conns int) *Store {
+func newPooledStore(db *sql.DB, session sessionConnector, conns int) *Store {
 	db.SetMaxOpenConns(conns)
 	db.SetMaxIdleConns(conns)
 	db.SetConnMaxLifetime(connLifetime)
 	db.SetConnMaxIdleTime(maxIdle)
 	return newStore(&pool{
 		conns: bun.NewDB(db, mysqldialect.New(mysqldialect.WithTimeLocation("UTC"))), d: mysqlDialect,
-		fence: f, connector: connector, expiring: make(chan struct{}, mysqlConns/4),
+		fence: session.fence, faults: session.faults, connector: session.Connector,
+		expiring: make(chan struct{}, mysqlConns/4),
 	})
 }
 
@@ -101,8 +102,8 @@ func mysqlConfig(dsn string) (*mysql.Config, error) {
 		return nil, errors.New("MySQL DSN: no database named (want user:password@tcp(host:port)/database)")
 	}
 	cfg.ParseTime, cfg.Loc = true, time.UTC
-	cfg.RejectReadOnly = true       // the server became a replica: the next attempt may reach the primary
 	cfg.InterpolateParams = true    // one round trip instead of three
+	cfg.MaxAllowedPacket = 0        // of the server: a larger statement fails before it is sent, with its reason
 	cfg.ClientFoundRows = true      // counts matched rows, changed or not
 	cfg.Logger = &mysql.NopLogger{} // the driver also returns these errors, or has already retried
 	cfg.Timeout, cfg.ReadTimeout, cfg.WriteTimeout = dialTimeout, ioTimeout, ioTimeout
@@ -132,21 +133,22 @@ func setCertificates(cfg *mysql.Config, certificates string) error {
 type sessionConnector struct {
 	driver.Connector
 
-	fence *fence
+	fence  *fence
+	faults *faultLog
 }
 
 // Connect opens a connection. It fails if the server rejects the settings or the fence does not admit the server.
 func (s sessionConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	conn, err := s.Connector.Connect(ctx)
 	if err != nil {
-		return nil, err
+		return nil, s.faults.record(err)
 	}
 	for _, statement := range []string{sessionSettings, isolation} {
 		if _, err := conn.(driver.ExecerContext).ExecContext(ctx, statement, nil); err != nil {
 			return nil, errors.Join(fmt.Errorf("set up connection: %w", err), conn.Close())
 		}
 	}
-	fenced, err := s.fence.fenced(ctx, conn)
+	fenced, err := s.fence.fenced(ctx, conn, s.faults)
 	if err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
@@ -178,7 +180,7 @@ func OpenSQLite(ctx context.Context, path string) (*Store, error) {
 		return nil, err
 	}
 	return newStore(&pool{
-		conns: bun.NewDB(db, sqlitedialect.New()), d: sqliteDialect, fence: &fence{},
+		conns: bun.NewDB(db, sqlitedialect.New()), d: sqliteDialect, fence: &fence{}, faults: &faultLog{},
 		writer: make(chan struct{}, 1), expiring: make(chan struct{}, 1),
 	}), nil
 }

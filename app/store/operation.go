@@ -64,13 +64,10 @@ func (s *Store) RunOperation(
 		}
 		return err
 	})
-	switch {
-	case err == nil, errors.Is(err, errDryRun):
+	if err == nil || errors.Is(err, errDryRun) {
 		return done, nil
-	case errors.Is(err, shop.ErrTransient):
-		err = shop.UnknownOutcome("run an operation", err)
 	}
-	return journal.Done{}, err
+	return journal.Done{}, shop.UnknownOutcome("run an operation", err)
 }
 
 // tryOperation runs an operation once. If the journal has the key, tryOperation returns the recorded result instead.

@@ -40,6 +40,7 @@ type pool struct {
 	d     dialect
 
 	fence     *fence
+	faults    *faultLog
 	connector driver.Connector // opens MySQL connections without a fence; nil on SQLite
 
 	// writer admits one write transaction at a time on SQLite, which would otherwise poll for its lock; nil on MySQL.

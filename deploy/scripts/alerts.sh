@@ -86,6 +86,16 @@ sql() {
   mariadb --no-defaults --protocol=tcp --host=127.0.0.1 --port="${database%%)*}" --user=root -e "$1"
 }
 
+# slow_redis stops Redis for most of the time.
+slow_redis() {
+  while :; do
+    store redis STOP
+    sleep 0.5
+    store redis CONT
+    sleep 0.05
+  done
+}
+
 # crowd runs shoppers who buy on sockets. When the load generator ends, crowd starts it again.
 crowd() {
   local load
@@ -105,12 +115,14 @@ live() {
   for name in a b c; do listen[$name]=$(free_port) metrics[$name]=$(free_port); done
   prometheus=$(free_port)
   sql 'CREATE DATABASE alerts'
-  export STAMPEDE_REDIS_URL=$STAMPEDE_TEST_REDIS STAMPEDE_MYSQL_DSN=${STAMPEDE_TEST_MYSQL}alerts
+  # The nodes use an ordinary account, which cannot write while the database is read-only.
+  sql "CREATE USER shop@'%'; GRANT SELECT, INSERT, UPDATE, DELETE ON alerts.* TO shop@'%'"
+  export STAMPEDE_REDIS_URL=$STAMPEDE_TEST_REDIS STAMPEDE_MYSQL_DSN=shop@${STAMPEDE_TEST_MYSQL#*@}alerts
   export STAMPEDE_JWT_SECRET=a-key-for-tests-only-0123456789abcdef STAMPEDE_DATA=$TMPDIR/data STAMPEDE_PAY_WINDOW=1h
   export STAMPEDE_HANDSHAKE_RATE=0 STAMPEDE_BUY_RATE=0 STAMPEDE_BUY_USER_RATE=0 STAMPEDE_BUY_ALL_RATE=0
   trap 'kill "${nodes[@]}" "${others[@]}" 2>/dev/null || true; wait 2>/dev/null || true' EXIT
   others=()
-  bin/stampede migrate up
+  STAMPEDE_MYSQL_DSN=${STAMPEDE_TEST_MYSQL}alerts bin/stampede migrate up
   node a api,worker,sweeper
   node b api
   clustered
@@ -142,6 +154,23 @@ END
   ends StampedeNothingMoving 60
   ends StampedeLagGrows 60
   ends StampedeSlowOrders 90
+
+  sql 'SET GLOBAL read_only = 1'
+  fires StampedeDatabaseReadOnly 40
+  sql 'SET GLOBAL read_only = 0'
+  ends StampedeDatabaseReadOnly 60
+
+  sql "ALTER USER shop@'%' WITH MAX_USER_CONNECTIONS 1"
+  fires StampedeDatabaseConnections 90
+  sql "ALTER USER shop@'%' WITH MAX_USER_CONNECTIONS 0"
+  ends StampedeDatabaseConnections 60
+
+  slow_redis &
+  others+=($!)
+  fires StampedeRedisSlow 40
+  kill "$!"
+  store redis CONT
+  ends StampedeRedisSlow 40
 
   store redis STOP
   fires StampedeRedisAway 40

@@ -43,7 +43,7 @@ func (s *serve) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	// Without a reader of the log, writes fail, and the node goes on. The default action of SIGPIPE would end it at
+	// Without a reader of the log, writes fail, and the node continues. The default action of SIGPIPE would end it at
 	// once.
 	signal.Ignore(syscall.SIGPIPE)
 	slog.SetDefault(config.Logger(e.err))

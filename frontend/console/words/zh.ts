@@ -409,7 +409,7 @@ export const zh: ConsoleWords = {
     },
     partition_closed: {
       message: '分区因恢复而关闭，且恢复未结束；其活动的抢购提示繁忙。',
-      do: '在日志中查找 check partitions，日志每 2 秒记录一次原因。',
+      do: '在日志中查找 check partitions，日志每分钟记录一次原因。',
     },
     sale_stuck: {
       message: '恢复之后，有活动在 Redis 中的可售数量多于数据库，已显示为暂停。',
@@ -426,6 +426,18 @@ export const zh: ConsoleWords = {
     database_at_risk: {
       message: '数据库服务器已被替换，或半同步复制没有生效。',
       do: '将节点连接到正在使用的服务器，并恢复其从库。',
+    },
+    database_read_only: {
+      message: '数据库处于只读状态。',
+      do: '将节点连接到主库；若该服务器就是主库，请设置 read_only = 0。预占会在 Redis 中等待。',
+    },
+    database_connections: {
+      message: '数据库的连接数已用尽。',
+      do: '提高 max_connections，或停止占用连接的其他程序。每个节点最多使用 40 个连接。',
+    },
+    redis_slow: {
+      message: 'Redis 的响应时间超过 100 毫秒。',
+      do: '检查 Redis 服务器的负载、慢日志和网络。在此之前所有抢购都会变慢。',
     },
   },
   lost: '服务器没有响应。',
