@@ -27,7 +27,7 @@ const (
 func (r Recovery) Close(ctx context.Context, partition int, recovery shop.PartitionRecovery, history string) error {
 	h := &recovery.Database
 	_, err := r.run(ctx, closeScript, partition, metaKey,
-		recovery.Claim, recovery.Lost, history, h.Server, h.Generation)
+		recovery.Claim, recovery.Lost, history, h.Server, h.Generation, recovery.Shop)
 	return err
 }
 

@@ -108,6 +108,7 @@ const (
 	codeBehind     = 19 // Redis does not have a reservation that the caller has seen
 	codeHistory    = 20 // the server began another history that is not confirmed yet; see also post.lua
 	codeTooLate    = 21 // rows were touched too long ago to be published
+	codeOtherShop  = 22 // the partition belongs to another shop
 )
 
 // run calls the script. If Redis has lost the script (restart, SCRIPT FLUSH), run sends its text.

@@ -33,7 +33,7 @@ func (r Recovery) State(ctx context.Context, partition int) (shop.PartitionState
 		Epoch: number(text(reply[1])), Seq: number(text(reply[2])),
 		Confirmed: text(reply[4]), History: text(reply[5]), Followed: text(reply[6]),
 	}
-	s.Changes = number(text(reply[17]))
+	s.Changes, s.Shop = number(text(reply[17])), text(reply[18])
 	s.Database = shop.RecordedHistory{
 		Server: text(reply[8]), Generation: number(text(reply[9])), Beat: number(text(reply[10])),
 		Replaced:    strings.Fields(text(reply[11])),

@@ -137,6 +137,8 @@ func (c *connection) rejection(partition int, code int64) error {
 		err = fmt.Errorf("%w: Redis lacks data that this node has seen", shop.ErrLost)
 	case codeTooLate:
 		return shop.ErrTooLate
+	case codeOtherShop:
+		err = fmt.Errorf("%w: Redis has the data of another shop", shop.ErrMisconfigured)
 	case codeHistory:
 		err = fmt.Errorf("%w: Redis began another history and was not checked yet", shop.ErrTransient)
 	default:

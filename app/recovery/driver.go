@@ -37,7 +37,10 @@ type Driver struct {
 	// Trust is called before this node works on another history of the database. After the call, the node uses only the
 	// server of that history. It mints no id and writes no row under the previous history. Nil: no callback.
 	Trust func(ctx context.Context, server string, generation int64) error
+	// Node is the lease of this node; nil: a command.
+	Node *store.NodeLease
 
+	shopID     atomic.Pointer[string] // of the database; nil: not read yet
 	counts     Counts
 	recovering sync.Mutex // held while a partition is recovered
 	trusted    atomic.Pointer[shop.DatabaseHistory]
@@ -265,8 +268,11 @@ func (d *Driver) Accept(ctx context.Context, server string) error {
 // Restore recovers all partitions after backups of the stores were restored. It begins a generation, because the stores
 // need not show lost writes, and accepts the server, also if it was replaced before.
 func (d *Driver) Restore(ctx context.Context) (Report, error) {
-	recorded, epochs := d.recordedHistories(ctx)
+	redis := d.recordedStates(ctx)
 	h, err := d.Store.History().Read(ctx)
+	if err == nil {
+		err = d.requireOwn(ctx, redis)
+	}
 	if err == nil && h.UnfitReason != "" {
 		err = fmt.Errorf("the database cannot be recovered yet: %s", h.UnfitReason)
 	}
@@ -276,7 +282,7 @@ func (d *Driver) Restore(ctx context.Context) (Report, error) {
 	if err := d.Accept(ctx, h.Server); err != nil {
 		return Report{}, err
 	}
-	if err := d.beginGeneration(ctx, h, recorded, epochs); err != nil {
+	if err := d.beginGeneration(ctx, h, redis); err != nil {
 		return Report{}, err
 	}
 	return d.Recover(ctx, d.All()...)

@@ -16,12 +16,16 @@ import (
 func (d *Driver) history(ctx context.Context) (h shop.DatabaseHistory, err error) {
 	defer func() { d.uncertain.Store(err != nil) }()
 	// The recorded histories are read first: a database that has lost nothing is never behind them.
-	recorded, epochs := d.recordedHistories(ctx)
+	redis := d.recordedStates(ctx)
 	if h, err = d.Store.History().Read(ctx); err != nil {
 		d.Store.History().Pin("", 0) // the next check may reach another server
 		return h, err
 	}
 	d.Store.History().Pin(h.Server, h.Generation)
+	if err := d.requireOwn(ctx, redis); err != nil {
+		return h, err
+	}
+	recorded := redis.histories()
 	if by, found := replacedBy(h, recorded); found {
 		err := fmt.Errorf("%w: %s by %s (generation %d); connect this node to that one, or run `stampede recover "+
 			"--accept %s` to use the old one on purpose", ErrReplaced, h.Server, by.Server, by.Generation, h.Server)
@@ -34,7 +38,7 @@ func (d *Driver) history(ctx context.Context) (h shop.DatabaseHistory, err error
 			return h, fmt.Errorf("%w: the database has lost commits, and cannot be recovered yet: %s", shop.ErrTransient,
 				h.UnfitReason)
 		}
-		if err := d.beginGeneration(ctx, h, recorded, epochs); err != nil {
+		if err := d.beginGeneration(ctx, h, redis); err != nil {
 			return h, err
 		}
 		if h, err = d.Store.History().Read(ctx); err != nil {
@@ -48,10 +52,13 @@ func (d *Driver) history(ctx context.Context) (h shop.DatabaseHistory, err error
 	return h, nil
 }
 
-// recordedHistories reads the database histories that the partitions have recorded, and the epochs of the partitions.
-// Unreachable partitions are omitted: they are compared when they are reachable.
-func (d *Driver) recordedHistories(ctx context.Context) (recorded []shop.RecordedHistory, epochs map[int]int64) {
-	epochs = make(map[int]int64)
+// recordedStates are the states of the reachable partitions.
+type recordedStates map[int]shop.PartitionState
+
+// recordedStates reads what the partitions have recorded. Unreachable partitions are omitted: they are compared when
+// they are reachable.
+func (d *Driver) recordedStates(ctx context.Context) recordedStates {
+	states := make(recordedStates)
 	var mu sync.Mutex
 	_ = d.eachPartition(d.All(), func(p int) error {
 		s, err := d.Redis.Recovery().State(ctx, p)
@@ -60,13 +67,20 @@ func (d *Driver) recordedHistories(ctx context.Context) (recorded []shop.Recorde
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		epochs[p] = s.Epoch
+		states[p] = s
+		return nil
+	})
+	return states
+}
+
+// histories returns the recorded histories of the database.
+func (r recordedStates) histories() (recorded []shop.RecordedHistory) {
+	for _, s := range r {
 		if s.Database.Server != "" {
 			recorded = append(recorded, s.Database)
 		}
-		return nil
-	})
-	return recorded, epochs
+	}
+	return recorded
 }
 
 // replacedBy reports whether the server was replaced: another server has a later generation that replaced it, or a
@@ -94,7 +108,7 @@ func lostBy(h shop.DatabaseHistory, recorded []shop.RecordedHistory) bool {
 // beginGeneration starts a generation, with a doubt about the payments of all pending orders. From then on, no
 // transaction of an older epoch takes units, in any partition.
 func (d *Driver) beginGeneration(
-	ctx context.Context, h shop.DatabaseHistory, recorded []shop.RecordedHistory, epochs map[int]int64,
+	ctx context.Context, h shop.DatabaseHistory, redis recordedStates,
 ) error {
 	now, err := d.now(ctx)
 	if err != nil {
@@ -103,8 +117,10 @@ func (d *Driver) beginGeneration(
 	// Two restores of the same backups must not begin the same generation: no store has the first one, but buyers have
 	// seen its revs.
 	above := max(h.Generation, int64(now)/100)
-	for _, r := range recorded {
-		above = max(above, r.Generation, r.ClaimGeneration)
+	epochs := make(map[int]int64, len(redis))
+	for p, s := range redis {
+		above = max(above, s.Database.Generation, s.Database.ClaimGeneration)
+		epochs[p] = s.Epoch
 	}
 	watched, err := d.watchPending(ctx, now)
 	if err != nil {

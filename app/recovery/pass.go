@@ -87,6 +87,9 @@ func (rr *recoveryRun) runSteps(ctx context.Context, h shop.DatabaseHistory) (er
 		return fmt.Errorf("advance epoch: %w", err)
 	}
 	r := shop.PartitionRecovery{Claim: rr.claim, Lost: rr.found.redisLost != "", Database: h}
+	if r.Shop, err = rr.shop(ctx); err != nil {
+		return err
+	}
 	if err := rr.Redis.Recovery().Close(ctx, rr.partition, r, rr.found.redis.History); err != nil {
 		return fmt.Errorf("close: %w", err)
 	}

@@ -17,6 +17,7 @@ import (
 func (p *parts) composeRecovery(c *Config, registry *prometheus.Registry) {
 	db := p.stores.recoveryDB
 	p.recovery = newDriver(c, db, p.inventory)
+	p.recovery.Node = p.lease
 	p.recovery.Trust = func(ctx context.Context, server string, generation int64) error {
 		p.stores.db.History().Trust(server, generation)
 		return p.lease.RunOnce(ctx)

@@ -43,6 +43,7 @@ type PartitionState struct {
 	Followed    string // the history that a promoted replica continued; "" for any other server
 	Confirmed   string // the history in which the partition may sell; "": none
 	Database    RecordedHistory
+	Shop        string // the id of the shop that the data belong to, see store.Settings
 }
 
 // PartitionRecovery is a recovery of a partition.
@@ -50,6 +51,7 @@ type PartitionRecovery struct {
 	Claim    int64 // the epoch that the recovery starts
 	Lost     bool  // Redis has lost writes: the sales are restored from rows, and the stream restarts
 	Database DatabaseHistory
+	Shop     string // the id of the shop
 }
 
 // Evidence is the state of an order in its Redis partition.

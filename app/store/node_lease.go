@@ -150,6 +150,32 @@ func (s Nodes) ServingNodes(ctx context.Context) (n int, err error) {
 	return n, wrap("count the nodes that serve", err)
 }
 
+// sightingLife is how long the data of the shop count as present in the Redis of a node after the node last saw them.
+// Each node looks every two seconds.
+const sightingLife = 6 * time.Second
+
+// RecordSighting records whether the holder of a lease sees the data of this shop in its Redis.
+func (s Nodes) RecordSighting(ctx context.Context, l *NodeLease, seen bool) error {
+	at := "0"
+	if seen {
+		at = s.d.now
+	}
+	_, err := s.run(ctx, "record the sighting of Redis", "UPDATE node_leases SET redis_at = "+at+" WHERE node = ? AND holder = ?",
+		l.Node(), l.holder)
+	return err
+}
+
+// SeenElsewhere counts the other nodes that see the data of this shop in their Redis. l is nil for a command.
+func (s Nodes) SeenElsewhere(ctx context.Context, l *NodeLease) (n int, err error) {
+	holder := ""
+	if l != nil {
+		holder = l.holder
+	}
+	err = s.db.NewRaw("SELECT COUNT(*) FROM node_leases WHERE redis_at > "+s.d.now+" - ? AND holder <> ?",
+		sightingLife.Milliseconds(), holder).Scan(ctx, &n)
+	return n, wrap("count the nodes that see Redis", err)
+}
+
 // Release frees the number at once. Run must have ended; no id is minted afterwards.
 func (l *NodeLease) Release(ctx context.Context) error {
 	l.renewing.Lock()
@@ -157,7 +183,7 @@ func (l *NodeLease) Release(ctx context.Context) error {
 	m := l.current()
 	last := m.Stop()
 	return l.store.inTx(ctx, fmt.Sprintf("release node %d", m.Node()), func(tx bun.Conn) error {
-		_, err := exec(ctx, tx, "UPDATE node_leases SET expires_at = 0, last_ms = ?, serves = 0 WHERE node = ? AND holder = ?",
+		_, err := exec(ctx, tx, "UPDATE node_leases SET expires_at = 0, last_ms = ?, serves = 0, redis_at = 0 WHERE node = ? AND holder = ?",
 			last, m.Node(), l.holder)
 		return err
 	})
@@ -204,8 +230,8 @@ func (l *NodeLease) lease(ctx context.Context, tx bun.Conn) (*snowflake.Minter, 
 	}
 	ceiling := max(now, above).Add(leaseDuration)
 	err = execMatching(ctx, tx, 1, "lease a locked node number",
-		"UPDATE node_leases SET holder = ?, expires_at = "+d.now+" + ?, last_ms = ?, serves = ?"+
-			" WHERE node = ?", l.holder, leaseDuration.Milliseconds(), ceiling, l.serves, node)
+		"UPDATE node_leases SET holder = ?, expires_at = "+d.now+" + ?, last_ms = ?, serves = ?,"+
+			" redis_at = 0 WHERE node = ?", l.holder, leaseDuration.Milliseconds(), ceiling, l.serves, node)
 	if err != nil {
 		return nil, err
 	}

@@ -22,7 +22,8 @@ CREATE TABLE IF NOT EXISTS node_leases (
   holder     VARCHAR(64) NOT NULL,
   expires_at BIGINT NOT NULL,
   last_ms    BIGINT NOT NULL, -- the last millisecond for ids of the holder; the next holder starts at last_ms + 1
-  serves     SMALLINT NOT NULL DEFAULT 0 -- 1: the holder serves shoppers; such nodes divide the limits of the shop
+  serves     SMALLINT NOT NULL DEFAULT 0, -- 1: the holder serves shoppers; such nodes divide the limits of the shop
+  redis_at   BIGINT NOT NULL DEFAULT 0 -- when the holder last saw the data of this shop in its Redis; 0: it does not
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin
 --bun:split
 -- The history of the database, in one row. Each partition in Redis has a copy (app/recovery).
