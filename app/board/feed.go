@@ -76,14 +76,14 @@ func (f *Feed) RunOnce(ctx context.Context) error {
 func (f *Feed) publish(ctx context.Context, figures NodeFigures, duePoint shop.Millis) error {
 	ctx, cancel := context.WithTimeout(ctx, boardTimeout)
 	defer cancel()
+	roundTrip, readErr := f.Figures.RoundTrip(ctx) // first: a call after another one would miss a stall
 	first, err := f.Figures.PublishFigures(ctx, figures, duePoint)
-	roundTrip, readErr := f.Figures.RoundTrip(ctx)
 	f.mu.Lock()
 	if err == nil {
 		f.writtenAt = figures.Report.At
 	}
 	if readErr == nil {
-		f.roundTrip = (f.roundTrip + roundTrip) / 2
+		f.roundTrip += (roundTrip - f.roundTrip) / 4
 	}
 	f.mu.Unlock()
 	if err != nil || !first {

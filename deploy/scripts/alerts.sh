@@ -77,7 +77,7 @@ clustered() {
   local -x STAMPEDE_MYSQL_DSN=${STAMPEDE_TEST_MYSQL}alerts_cluster
   sql 'CREATE DATABASE alerts_cluster'
   bin/stampede migrate up
-  node c api,worker,sweeper
+  node c api,sweeper # without a worker: no entry is read
 }
 
 # sql STATEMENT: runs the statement on the private MariaDB.
@@ -176,6 +176,26 @@ END
   fires StampedeRedisAway 40
   store redis CONT
   ends StampedeRedisAway 40
+
+  redis-cli -u "$STAMPEDE_REDIS_URL" CONFIG SET maxmemory 1 >/dev/null
+  fires StampedeWritesRejected 40
+  redis-cli -u "$STAMPEDE_REDIS_URL" CONFIG SET maxmemory 0 >/dev/null
+  ends StampedeWritesRejected 40
+
+  redis-cli -c -p "${primaries[first]}" XADD 'stampede:{0}:orders' "$((($(date +%s) - 600) * 1000))-0" terms old >/dev/null
+  fires StampedeEntryStuck 40
+  redis-cli -c -p "${primaries[first]}" XTRIM 'stampede:{0}:orders' MAXLEN 0 >/dev/null
+  ends StampedeEntryStuck 40
+
+  sql "INSERT INTO alerts.problems (order_id, sale_id, part, user_id, reason, found_at) VALUES (1, 1, 0, 1, 'a drill', 1)"
+  fires StampedeOrdersToSettle 40
+  sql 'DELETE FROM alerts.problems WHERE order_id = 1'
+  ends StampedeOrdersToSettle 40
+
+  sql 'SET GLOBAL rpl_semi_sync_master_timeout = 100; SET GLOBAL rpl_semi_sync_master_enabled = 1'
+  fires StampedeDatabaseAtRisk 40 # no replica confirms a commit in time
+  sql 'SET GLOBAL rpl_semi_sync_master_enabled = 0'
+  ends StampedeDatabaseAtRisk 40
 
   kill -STOP "$last_primary"
   fires StampedePartitionAway 40
