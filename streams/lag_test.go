@@ -147,6 +147,29 @@ func TestWaitingCountsAreCorrectedAfterRemovalByHand(t *testing.T) {
 	})
 }
 
+// P2: entries that another program removed from a stream before they were settled count as lost, once. Settled entries
+// do not.
+func TestVanishedEntriesCountAsLost(t *testing.T) {
+	t.Parallel()
+	f := onRedis(t)
+	f.reserveMany(f.openSale(100), 10)
+	_, entries := f.delivered("node-1", 4)
+	f.settle(entries[:3]...)
+	wantLost := func(want float64) {
+		t.Helper()
+		_, err := NewLagFixer(f.inventory).runOnce(f.ctx)
+		f.must(err)
+		if got := testutil.ToFloat64(f.inventory.metrics.lostReservations); got != want {
+			t.Fatalf("%v reservations count as lost, want %v", got, want)
+		}
+	}
+	wantLost(0)
+	f.must(f.client.XTrimMaxLen(f.ctx, f.inventory.parts[1].keys.orders, 0).Err())
+	wantLost(6) // one entry is pending: its consumer makes it a dead letter
+	f.reserveMany(f.openSale(100), 2)
+	wantLost(6)
+}
+
 // Trimming deletes only entries that are delivered, settled and old, or beyond the length bound. XINFO stays correct
 // (P7).
 func TestTrimKeepsUnsettledEntries(t *testing.T) {

@@ -69,7 +69,7 @@ func NewMetrics() *Metrics {
 		deadlinesFinished: counter("deadlines_finished_total", "Orders that left the delay queue."),
 		trimmed:           counter("stream_trimmed_total", "Settled entries trimmed from the streams."),
 		lagFixed:          counter("stream_lag_fixed_total", "Corrections of the read counter of a group."),
-		lostReservations:  counter("reservations_lost_total", "Confirmed reservations, recorded by this node, that were missing in both the database and Redis when a partition was restored. Use the largest value of all nodes."),
+		lostReservations:  counter("reservations_lost_total", "Confirmed reservations, recorded by this node, that were missing in both the database and Redis when a partition was restored, and entries that vanished from a stream. Use the largest value of all nodes."),
 	}
 	settled := prometheus.NewCounterFunc(prometheus.CounterOpts{
 		Namespace: "stampede", Name: "entries_settled_total",

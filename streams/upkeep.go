@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"stampede/app/shop"
@@ -43,11 +44,17 @@ func (f *LagFixer) runOnce(ctx context.Context) (fixed int, err error) {
 		replies, errs := lagScript.runEach(ctx, c.client, calls)
 		failed := make(map[int]error)
 		for i, reply := range replies {
-			switch {
-			case errs[i] != nil:
+			if errs[i] != nil {
 				failed[subset[i]] = errs[i]
-			case integer(reply[0]) == 1:
+				continue
+			}
+			if integer(reply[0]) == 1 {
 				fixed++
+			}
+			if n := integer(reply[3]); n > 0 {
+				c.metrics.lostReservations.Add(float64(n))
+				slog.ErrorContext(ctx, "entries vanished from a stream, and their orders have no row: run `stampede recover`",
+					"partition", subset[i], "entries", n)
 			}
 		}
 		return fixed, partialError(failed, len(failed) == len(subset))

@@ -1,6 +1,7 @@
 package board
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -37,6 +38,7 @@ const (
 	AlarmDatabaseReadOnly    = "database_read_only"
 	AlarmDatabaseConnections = "database_connections"
 	AlarmRedisSlow           = "redis_slow"
+	AlarmRedisSetting        = "redis_setting"
 )
 
 const (
@@ -77,6 +79,7 @@ var alarmSections = map[string]string{
 	AlarmDatabaseReadOnly:    "the-database-rejects-work",
 	AlarmDatabaseConnections: "the-database-rejects-work",
 	AlarmRedisSlow:           "redis-is-slow",
+	AlarmRedisSetting:        "a-setting-of-redis-is-too-weak",
 }
 
 // newAlarm returns an alarm with the link to its section of the runbook.
@@ -135,6 +138,15 @@ func storeAlarms(b *Board) (alarms []Alarm) {
 		alarms = append(alarms, newAlarm(AlarmDatabaseConnections, b.Now,
 			"The database accepts no further connections of "+names+".",
 			"Raise max_connections, or end other programs that use it. A node uses up to 40 connections."))
+	}
+	weak := ""
+	isWeak := func(r *NodeReport) bool {
+		weak = cmp.Or(weak, r.WeakSetting)
+		return r.WeakSetting != ""
+	}
+	if _, found := nodes(isWeak); found {
+		alarms = append(alarms, newAlarm(AlarmRedisSetting, b.Now, weak+".",
+			"Correct the setting now, in its file and with CONFIG SET. No node starts with it."))
 	}
 	var since shop.Millis
 	slow := func(r *NodeReport) bool {

@@ -95,7 +95,7 @@ func TestAlarmsAreComplete(t *testing.T) {
 	b := Board{
 		Now: 1_000_000, Nodes: []NodeFigures{{
 			Name: "a", DatabaseMS: 5001, Risk: "its database was replaced", Problems: 2,
-			Report: &NodeReport{ReadOnly: true, NoConnections: true, SlowSince: 995_000},
+			Report: &NodeReport{WeakSetting: "maxmemory-policy is allkeys-lru", ReadOnly: true, NoConnections: true, SlowSince: 995_000},
 		}},
 		Partitions: []PartitionFigures{
 			{OldestMS: 299_000}, {P: 1, OldestMS: 301_000}, {ClosedAt: 989_000}, {ClosedAt: 990_000},

@@ -55,7 +55,7 @@ func (d *Driver) history(ctx context.Context) (h shop.DatabaseHistory, err error
 // recordedStates are the states of the reachable partitions.
 type recordedStates map[int]shop.PartitionState
 
-// recordedStates reads what the partitions have recorded. Unreachable partitions are omitted: they are compared when
+// recordedStates reads the states of the partitions. Unreachable partitions are omitted: they are compared when
 // they are reachable.
 func (d *Driver) recordedStates(ctx context.Context) recordedStates {
 	states := make(recordedStates)
@@ -179,16 +179,18 @@ func (d *Driver) recordBeat(ctx context.Context) error {
 	if err != nil {
 		now = 0 // Redis is unreachable: the database's clock counts
 	}
-	h := d.Database()
-	if h.Gap {
-		watched, err := d.watchPending(ctx, now)
-		if err != nil {
+	h, watched := d.Database(), 0
+	gap := h.Gap
+	if gap {
+		if watched, err = d.watchPending(ctx, now); err != nil {
 			return err
 		}
-		slog.WarnContext(ctx, "no beat was raised for more than a minute: a backup may have been restored", "watched", watched)
 	}
 	if h, err = d.Store.History().RaiseBeat(ctx, h, now); err != nil {
 		return err
+	}
+	if gap {
+		slog.WarnContext(ctx, "no beat was raised for more than a minute: a backup may have been restored", "watched", watched)
 	}
 	problems, err := d.Store.Problems().Count(ctx)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"stampede/app/shop"
 	"stampede/app/store"
 	"stampede/migrations"
 	"stampede/streams"
@@ -93,6 +94,29 @@ func (s *stores) weaknesses(ctx context.Context) ([]Weakness, error) {
 		found = append(found, weaknessOf("MySQL", weak, false))
 	}
 	return found, err
+}
+
+// settingsEvery is the time between two checks of the settings of Redis while the node runs.
+const settingsEvery = 10 * time.Second
+
+// watchSettings raises an alarm while a setting of Redis is one with which the node would not start: a setting may
+// change while nodes run.
+func (p *parts) watchSettings(ctx context.Context) error {
+	return shop.Repeat(ctx, settingsEvery, "check the settings of Redis", func(ctx context.Context) error {
+		weak := ""
+		err := p.stores.eachServer(ctx, func(ctx context.Context, name string, server *redis.Client) error {
+			for _, w := range redisWeaknesses(ctx, name, server, redisRequirements) {
+				if w.Refused {
+					weak = w.Store + ": " + w.Message
+				}
+			}
+			return nil
+		})
+		if err == nil {
+			p.board.weakSetting.Store(&weak)
+		}
+		return err
+	})
 }
 
 func redisWeaknesses(

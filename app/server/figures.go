@@ -22,6 +22,9 @@ type boardParts struct {
 	feed    *board.Feed
 
 	openTrades, differences atomic.Int64 // last counts; only on nodes with the role sweeper
+	// weakSetting is a setting of Redis with which no node would start; "" or nil: none. Only on nodes with the role
+	// sweeper.
+	weakSetting atomic.Pointer[string]
 }
 
 // composeBoard connects the live board and exports its counts as metrics.
@@ -46,6 +49,8 @@ func (p *parts) composeBoard(c *Config, version string, streamMetrics *streams.M
 	gauge(registry, "stampede_redis_round_trip_seconds",
 		"Longest round trip to a Redis server, smoothed over the last seconds.",
 		func() float64 { return b.feed.RoundTrip().Seconds() })
+	gauge(registry, "stampede_redis_setting_weak", "1: a setting of Redis has become too weak: no node would start with it.",
+		func() int { return boolGauge(b.weak() != "") })
 	for _, fault := range []store.ServerFault{store.ReadOnly, store.NoConnections} {
 		counter(registry, "stampede_database_rejections_total", "Work that the database rejected because of its state.",
 			func() int64 { n, _ := p.stores.db.Rejections(fault, 0); return n }, "reason", fault.String())
@@ -59,6 +64,14 @@ func (p *parts) composeBoard(c *Config, version string, streamMetrics *streams.M
 	gauge(registry, "stampede_database_response_age_seconds", "Time since the last response of the database to this node.",
 		func() float64 { return p.catalogue.Age().Seconds() })
 	counter(registry, "stampede_log_errors_total", "Errors in the log of this process.", loggedErrors.Load)
+}
+
+// weak describes a setting of Redis with which no node would start; "": none.
+func (b *boardParts) weak() string {
+	if text := b.weakSetting.Load(); text != nil {
+		return *text
+	}
+	return ""
 }
 
 // firstPublished records the time from buy to order event, for orders whose id this node generated.
@@ -107,6 +120,7 @@ func (p *parts) sampler(
 		report := board.NodeReport{Payments: p.paymentFigures()}
 		_, report.ReadOnly = p.stores.db.Rejections(store.ReadOnly, recentRejections)
 		_, report.NoConnections = p.stores.db.Rejections(store.NoConnections, recentRejections)
+		report.WeakSetting = p.board.weak()
 		return n, report, f
 	}
 }

@@ -107,6 +107,9 @@ func (p *parts) startJobs(d *jobs, c *Config) {
 		d.start("unused pictures", p.removeUnusedPictures)
 		d.start("trimmer", streams.NewTrimmer(p.inventory, p.recovery.Certain).Run)
 		d.start("lag fixer", streams.NewLagFixer(p.inventory).Run)
+		if !c.Embedded() && !c.AllowWeakStores {
+			d.start("settings of the stores", p.watchSettings)
+		}
 		for partition := range c.Partitions {
 			d.start(fmt.Sprintf("sweeper %d", partition), streams.NewSweeper(p.inventory, partition, p.expirer).Run)
 		}

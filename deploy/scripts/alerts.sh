@@ -177,6 +177,11 @@ END
   store redis CONT
   ends StampedeRedisAway 40
 
+  redis-cli -u "$STAMPEDE_REDIS_URL" CONFIG SET maxmemory-policy allkeys-lru >/dev/null
+  fires StampedeRedisSetting 40
+  redis-cli -u "$STAMPEDE_REDIS_URL" CONFIG SET maxmemory-policy noeviction >/dev/null
+  ends StampedeRedisSetting 40
+
   redis-cli -u "$STAMPEDE_REDIS_URL" CONFIG SET maxmemory 1 >/dev/null
   fires StampedeWritesRejected 40
   redis-cli -u "$STAMPEDE_REDIS_URL" CONFIG SET maxmemory 0 >/dev/null

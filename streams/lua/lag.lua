@@ -4,9 +4,11 @@
 -- KEYS  1 meta (hash)   2 orders (stream)   3 waiting (hash)
 -- ARGV  1 maximum number of undelivered or pending entries to count one by one
 --
--- Returns {code, lag, pending}
+-- Returns {code, lag, pending, vanished}
 --   code  0 nothing to do, 1 entries-read was set, 2 this server does not support XGROUP SETID ENTRIESREAD (the
 --         returned lag is still correct), 3 no stream or no group
+--   vanished  entries that were removed before they were settled (XTRIM, XDEL, XACK, XGROUP SETID by hand). Each is
+--             returned once.
 --
 -- Only delivered entries are trimmed, so lag = entries added − entries read = entries behind the last delivered one.
 -- If there are too many to count, meta.waiting − pending is used: the same scripts change it and the stream. An entry
@@ -21,14 +23,14 @@ local function fields(list)
   return map
 end
 
-if redis.call('EXISTS', KEYS[2]) == 0 then return {3, 0, 0} end
+if redis.call('EXISTS', KEYS[2]) == 0 then return {3, 0, 0, 0} end
 local stream = fields(redis.call('XINFO', 'STREAM', KEYS[2]))
 local g
 for _, list in ipairs(redis.call('XINFO', 'GROUPS', KEYS[2])) do
   local candidate = fields(list)
   if candidate['name'] == 'fulfil' then g = candidate end
 end
-if not g then return {3, 0, 0} end
+if not g then return {3, 0, 0, 0} end
 
 -- 1. The correct lag.
 local last, max_count = g['last-delivered-id'], tonumber(ARGV[1])
@@ -42,9 +44,12 @@ local waiting = tonumber(redis.call('HGET', KEYS[1], 'waiting') or '0')
 if not known then lag = math.max(lag, waiting - g['pending']) end
 
 -- 2. The counters of waiting entries, where they are provably wrong: meta.waiting, which bounds the backlog, and the
---    counters per sale, which Waiting uses to find a user's reservations.
+--    counters per sale, which Waiting uses to find a user's reservations. Scripts change meta.waiting together with the
+--    stream, so a higher count means that another program has removed entries.
+local vanished = 0
 if known and redis.call('EXISTS', KEYS[1]) == 1 then
   local truth = lag + g['pending']
+  vanished = math.max(0, waiting - truth)
   if waiting ~= truth then redis.call('HSET', KEYS[1], 'waiting', string.format('%d', truth)) end
   local counted = 0
   for _, n in ipairs(redis.call('HVALS', KEYS[3])) do counted = counted + tonumber(n) end
@@ -70,10 +75,10 @@ end
 
 -- 3. entries-read, from which XINFO derives the lag.
 local added = stream['entries-added']
-if not added then return {2, lag, g['pending']} end
+if not added then return {2, lag, g['pending'], vanished} end
 local read = math.max(0, added - lag)
-if g['lag'] == lag then return {0, lag, g['pending']} end
+if g['lag'] == lag then return {0, lag, g['pending'], vanished} end
 if known and lag == 0 then last = stream['last-generated-id'] end -- else set-aside entries hide the lag
 local set = redis.pcall('XGROUP', 'SETID', KEYS[2], 'fulfil', last, 'ENTRIESREAD', string.format('%d', read))
-if set.err then return {2, lag, g['pending']} end
-return {1, lag, g['pending']}
+if set.err then return {2, lag, g['pending'], vanished} end
+return {1, lag, g['pending'], vanished}

@@ -435,6 +435,10 @@ export const zh: ConsoleWords = {
       message: '数据库的连接数已用尽。',
       do: '提高 max_connections，或停止占用连接的其他程序。每个节点最多使用 40 个连接。',
     },
+    redis_setting: {
+      message: 'Redis 的某项设置过弱，可能丢失数据（例如 maxmemory-policy、appendonly）。',
+      do: '立即在配置文件中并用 CONFIG SET 改正。节点不会以这种设置启动。',
+    },
     redis_slow: {
       message: 'Redis 的响应时间超过 100 毫秒。',
       do: '检查 Redis 服务器的负载、慢日志和网络。在此之前所有抢购都会变慢。',

@@ -16,8 +16,10 @@ func TestReadOnlyDatabaseIsNamed(t *testing.T) {
 	s := openShop(t, kit.Redis(t), server.Database())
 	sale := s.open(100, 5)
 	n := s.start("STAMPEDE_MYSQL_DSN=" + kit.Account(t, s.dsn, "SELECT, INSERT, UPDATE, DELETE"))
-	s.exec("SET GLOBAL read_only = 1") // root is exempt
 	c, _ := login(t, n, kit.NewID(), "")
+	_, err := c.BuyUntilKnown(sale.ID, 1, "before-read-only") // loads the sale
+	s.must(err)
+	s.exec("SET GLOBAL read_only = 1") // root is exempt
 	receipt, err := c.BuyUntilKnown(sale.ID, 1, "while-read-only")
 	s.must(err)
 	alarm := func() bool {
@@ -37,4 +39,23 @@ func TestReadOnlyDatabaseIsNamed(t *testing.T) {
 		o, err := s.store.Orders().Order(kit.Context(t), receipt.Order)
 		return err == nil && !alarm(), fmt.Sprintf("after the database became writable: %v, %v", o.State, err)
 	})
+}
+
+// A setting of Redis with which no node would start raises an alarm when it changes while nodes run.
+func TestWeakSettingOfARunningRedisRaisesAnAlarm(t *testing.T) {
+	t.Parallel()
+	server := kit.StartRedis(t, kit.RedisOptions{Durable: true})
+	s := openShop(t, server.URL, kit.MySQL(t))
+	n := s.start()
+	alarm := func() bool {
+		out, _ := n.run("status")
+		return strings.Contains(out, "maxmemory-policy is allkeys-lru")
+	}
+	if alarm() {
+		t.Error("an alarm before the change")
+	}
+	s.must(s.redis.ConfigSet(kit.Context(t), "maxmemory-policy", "allkeys-lru").Err())
+	kit.Eventually(t, waitTimeout, func() (bool, string) { return alarm(), "no alarm after the change" })
+	s.must(s.redis.ConfigSet(kit.Context(t), "maxmemory-policy", "noeviction").Err())
+	kit.Eventually(t, waitTimeout, func() (bool, string) { return !alarm(), "the alarm does not end" })
 }
