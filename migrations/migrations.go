@@ -90,6 +90,26 @@ func Pending(ctx context.Context, db *bun.DB) ([]string, error) {
 	return names, nil
 }
 
+// Unknown lists the names of applied migrations that this program does not have: a newer program has migrated the
+// database.
+func Unknown(ctx context.Context, db *bun.DB) ([]string, error) {
+	known, err := hasRecords(ctx, db)
+	if err != nil || !known {
+		return nil, err
+	}
+	all, err := discover(db)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	if err := db.NewRaw("SELECT name FROM bun_migrations ORDER BY name").Scan(ctx, &names); err != nil {
+		return nil, fmt.Errorf("read applied migrations: %w", err)
+	}
+	return slices.DeleteFunc(names, func(name string) bool {
+		return slices.ContainsFunc(all.Sorted(), func(m migrate.Migration) bool { return m.Name == name })
+	}), nil
+}
+
 func states(all migrate.MigrationSlice) []State {
 	out := make([]State, len(all))
 	for i := range all {

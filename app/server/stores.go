@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
@@ -201,7 +202,20 @@ func prepareDatabase(ctx context.Context, db *store.Store, migrate bool, partiti
 		return fmt.Errorf("the database lacks %d migrations, the first is %s: run `stampede migrate up`, or serve with --migrate",
 			len(pending), pending[0])
 	}
+	if text, err := newerSchema(ctx, db); err != nil || text != "" {
+		slog.WarnContext(ctx, "the schema of the database is newer than this program", "what", text, "err", err)
+	}
 	return db.Partitions().EnsurePartitions(ctx, partitions)
+}
+
+// newerSchema describes a schema that a newer program has migrated; "": this program has all its migrations.
+func newerSchema(ctx context.Context, db *store.Store) (string, error) {
+	unknown, err := migrations.Unknown(ctx, db.DB())
+	if err != nil || len(unknown) == 0 {
+		return "", err
+	}
+	return fmt.Sprintf("a newer program has applied migration %s: use that program, or restore the backup of before its "+
+		"upgrade", strings.Join(unknown, ", ")), nil
 }
 
 // readStore returns the store for lists and reports: the replica if one is configured, otherwise the primary.

@@ -147,6 +147,11 @@ func (t *Tools) CheckStores(ctx context.Context) ([]MissingFeature, []Weakness, 
 	}
 	missing := t.stores.missing(ctx, &t.config)
 	weaknesses, err := t.stores.weaknesses(ctx)
+	if text, schemaErr := newerSchema(ctx, t.stores.db); text != "" {
+		weaknesses = append(weaknesses, weaknessOf("MySQL", store.WeakSetting{Risk: text}, false))
+	} else {
+		err = errors.Join(err, schemaErr)
+	}
 	return missing, append(weaknesses, t.stores.replicaWeaknesses(ctx)...), err
 }
 

@@ -19,21 +19,11 @@ import (
 // folder, or creates it. It reads the generation of the key from the database. If an embedded database does not exist
 // yet, the first generation is used.
 func Issuer(ctx context.Context, c Config) (*account.Issuer, error) {
-	key, err := c.JWTSecret, error(nil)
-	f := folder(c.Data)
-	if key == "" {
-		if err := f.create(); err != nil {
-			return nil, err
-		}
-		if key, err = f.secret(); err != nil {
-			return nil, err
-		}
-	}
-	issuer, err := account.NewIssuer([]byte(key), nil)
+	issuer, err := OfflineIssuer(c, 0)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := os.Stat(f.database()); c.Embedded() && errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(folder(c.Data).database()); c.Embedded() && errors.Is(err, fs.ErrNotExist) {
 		return issuer, nil
 	}
 	t, err := OpenTools(ctx, c)
@@ -43,6 +33,26 @@ func Issuer(ctx context.Context, c Config) (*account.Issuer, error) {
 	g, err := t.stores.db.Sessions().KeyGeneration(ctx)
 	issuer.UseKeys(g)
 	return issuer, errors.Join(err, t.Close())
+}
+
+// OfflineIssuer is Issuer without the database, for the given generation of the key; 0: no rotation. It cannot sign for
+// a key that was rotated with --now, whose salt is in the database.
+func OfflineIssuer(c Config, generation int64) (*account.Issuer, error) {
+	key, err := c.JWTSecret, error(nil)
+	if key == "" {
+		f := folder(c.Data)
+		if err := f.create(); err != nil {
+			return nil, err
+		}
+		if key, err = f.secret(); err != nil {
+			return nil, err
+		}
+	}
+	issuer, err := account.NewIssuer([]byte(key), nil)
+	if err == nil {
+		issuer.UseKeys(shop.KeyGeneration{Number: generation, Oldest: generation})
+	}
+	return issuer, err
 }
 
 // RotateKey makes the nodes sign with the next generation of the key and returns it. Tokens of the previous generation

@@ -10,6 +10,8 @@
 # redis8 … deploy/scripts/stores.sh provides these programs. Servers that tests start are of the same kind. galera is
 # the installed MariaDB as the first node of a Galera cluster; servers that tests start are then ordinary ones.
 #
+# STAMPEDE_TEST_BINLOG=1 gives MariaDB a binary log, which semi-synchronous replication needs.
+#
 # The script stops only processes that it started, by their process id.
 set -euo pipefail
 
@@ -102,9 +104,10 @@ start_redis() {
 }
 
 start_mariadb() {
-  local port as=()
+  local port as=() binlog=()
   port=$(free_port)
   ((EUID != 0)) || as=(--user=root)
+  [[ -z ${STAMPEDE_TEST_BINLOG:-} ]] || binlog=(--log-bin=binlog)
   cp "$conf/my.cnf" "$dir/my.cnf"
   if ! mariadb-install-db --defaults-file="$dir/my.cnf" --datadir="$dir/mariadb" "${as[@]}" \
     --auth-root-authentication-method=normal --skip-test-db --skip-name-resolve >"$dir/install.log" 2>&1; then
@@ -113,7 +116,7 @@ start_mariadb() {
     return 1
   fi
   launch mariadb mariadbd --defaults-file="$dir/my.cnf" --datadir="$dir/mariadb" "${as[@]}" \
-    --port="$port" --socket=mysqld.sock --pid-file=mysqld.pid "${galera[@]}"
+    --port="$port" --socket=mysqld.sock --pid-file=mysqld.pid "${galera[@]}" "${binlog[@]}"
   local address=(--no-defaults --protocol=tcp --host=127.0.0.1 --port="$port" --user=root)
   wait_for_server mariadb mariadb-admin "${address[@]}" ping
   ((!${#galera[@]})) || wait_for_server mariadb galera_is_ready "${address[@]}"

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -19,6 +20,8 @@ type (
 		User shop.ID       `required:"" placeholder:"ID" help:"Id of the user, a positive number."`
 		Role shop.Role     `default:"shopper" enum:"shopper,operator,admin" help:"Role of the user: ${enum}."`
 		TTL  time.Duration `name:"ttl" default:"1h" help:"Lifetime, for example 90s, 5m or 12h."`
+
+		Generation int64 `default:"0" help:"Generation of the key while the database is unreachable, as printed by \"stampede token rotate\"."`
 	}
 	tokenRotate struct {
 		Now  bool `help:"Invalidate all tokens that were signed before. Guests lose access to their data; other users refresh their tokens."`
@@ -29,7 +32,8 @@ type (
 
 func (token) Help() string {
 	return "Signs with the current key. It is derived from STAMPEDE_JWT_SECRET, or from the key in the data folder of " +
-		"embedded stores, and from all rotations so far.\n\nExamples:\n\n    stampede token --user 1001\n" +
+		"embedded stores, and from all rotations so far. While the database is unreachable, the token is signed with " +
+		"--generation.\n\nExamples:\n\n    stampede token --user 1001\n" +
 		"    stampede token --user 7 --role operator --ttl 8h\n" +
 		"    stampede token rotate"
 }
@@ -53,7 +57,12 @@ func (c *tokenSign) Run(e *env) error {
 	if c.TTL < time.Second || c.TTL > maxTokenTTL {
 		return fmt.Errorf("%w: --ttl is %v, want 1s to %v", errUsage, c.TTL, maxTokenTTL)
 	}
-	_, issuer, err := e.issuer()
+	config, issuer, err := e.issuer()
+	if errors.Is(err, shop.ErrTransient) && !errors.Is(err, shop.ErrMisconfigured) {
+		fmt.Fprintf(e.err, "the database is unreachable: the token is signed with generation %d of the key. If the key was "+
+			"rotated since, nodes reject it: set --generation\n", c.Generation)
+		issuer, err = server.OfflineIssuer(config, c.Generation)
+	}
 	if err != nil {
 		return err
 	}
