@@ -82,8 +82,8 @@ func TestUpIsRepeatedAfterAKillBetweenStatements(t *testing.T) {
 				points++
 			}
 		}
-		// One point per statement and record.
-		if all := strings.Count(want, "CREATE ") + len(applied); points != all {
+		// One point per statement and record. One statement inserts the id of the shop.
+		if all := strings.Count(want, "CREATE ") + 1 + len(applied); points != all {
 			t.Errorf("interrupted at %d points, want %d", points, all)
 		}
 	})
@@ -116,6 +116,9 @@ func schema(t *testing.T, db *bun.DB) string {
 				t.Fatal(err)
 			}
 			for _, row := range rows {
+				if row["name"] == "shop" && row["value"] != nil {
+					row["value"] = "random"
+				}
 				fmt.Fprintln(&out, row)
 			}
 		}

@@ -2,9 +2,7 @@ package store
 
 import (
 	"context"
-	"crypto/rand"
 	"database/sql"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"strconv"
@@ -22,7 +20,7 @@ const (
 	settingPartitions = "partitions"
 	settingVersion    = "catalogue_version"
 	settingGroups     = "backoffice_groups" // one name per line
-	settingShop       = "shop"              // 16 hex digits
+	settingShop       = "shop"              // 16 hex digits; see migrations
 )
 
 // setting reads a number. ErrNoRow: it was never set.
@@ -53,19 +51,11 @@ func (s Catalogue) Version(ctx context.Context) (int64, error) {
 	return n, wrap("read the catalogue's version", err)
 }
 
-// ShopID returns the random id of the shop, which the first call stores. It is in the mark of each trade.
-func (s Settings) ShopID(ctx context.Context) (string, error) {
-	fresh := make([]byte, 8)
-	_, _ = rand.Read(fresh) // it never returns an error
-	return inTx(ctx, s.session, "read the id of the shop", func(tx bun.Conn) (id string, err error) {
-		_, err = exec(ctx, tx, "INSERT INTO settings (name, value) VALUES (?, ?) "+s.d.onDuplicate+" value = settings.value",
-			settingShop, hex.EncodeToString(fresh))
-		if err != nil {
-			return "", err
-		}
-		err = tx.QueryRowContext(ctx, "SELECT value FROM settings WHERE name = ?", settingShop).Scan(&id)
-		return id, err
-	})
+// ShopID returns the random id of the shop, 16 hex digits, which the first migration has stored. It is in the mark of
+// each trade and in each partition of Redis.
+func (s Settings) ShopID(ctx context.Context) (id string, err error) {
+	err = s.db.QueryRowContext(ctx, "SELECT value FROM settings WHERE name = ?", settingShop).Scan(&id)
+	return id, wrap("read the id of the shop", err)
 }
 
 // putSetting inserts or replaces a setting.

@@ -4,6 +4,9 @@ CREATE TABLE IF NOT EXISTS settings (
   value VARCHAR(255) NOT NULL
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin
 --bun:split
+-- The random id of the shop. It is part of the schema, so that no replica and no backup lacks it.
+INSERT IGNORE INTO settings (name, value) VALUES ('shop', SUBSTRING(MD5(CONCAT(UUID(), RAND())), 1, 16))
+--bun:split
 -- Small documents that operators edit and all nodes read: the switches and the banner for shoppers.
 CREATE TABLE IF NOT EXISTS versioned_settings (
   name    VARCHAR(40) NOT NULL PRIMARY KEY,
