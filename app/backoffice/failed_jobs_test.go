@@ -2,7 +2,6 @@ package backoffice
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -113,7 +112,7 @@ func TestFailedMessagesAreReplayedOrDroppedOnce(t *testing.T) {
 			t.Errorf("%s of an entry that cannot be sent: got %v, want wrong_state", kind, err)
 		}
 	}
-	if _, _, err := shop.FirstOf("x", []int{1}, 5, errors.New("unreachable")); shop.AsError(err).Code != shop.Busy {
+	if _, _, err := shop.FirstOf("x", []int{1}, 5, shop.ErrTransient); shop.AsError(err).Code != shop.Busy {
 		t.Errorf("an unreadable list: got %v, want busy", err)
 	}
 	if page, more, err := shop.FirstOf("x", []int{1, 2, 3}, 2, nil); len(page) != 2 || !more || err != nil {
