@@ -66,6 +66,29 @@ func TestCertificateModeSignsAndVerifies(t *testing.T) {
 	}
 }
 
+// The shop's own public key in the place of the gateway's would make every notification count as forged.
+func TestOwnPublicKeyIsRejected(t *testing.T) {
+	t.Parallel()
+	keys, err := sharedKeys()
+	kit.Must(t, err)
+	private, _, err := keys.PEM()
+	kit.Must(t, err)
+	own, err := x509.MarshalPKIXPublicKey(&keys.App.PublicKey)
+	kit.Must(t, err)
+	ownCertificate := certificate(t, "shop", 1, keys.App)
+	for option, o := range map[string]alipay.Options{
+		"PublicKey": {PublicKey: string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: own}))},
+		"Cert":      {AppCert: ownCertificate, Cert: ownCertificate, RootCert: certificate(t, "root", 3, keys.Gateway)},
+	} {
+		o.PrivateKey = private
+		_, err := alipay.New(o)
+		var keyErr *alipay.KeyError
+		if !errors.As(err, &keyErr) || keyErr.Option != option || !strings.Contains(err.Error(), "private key of the shop") {
+			t.Errorf("%s: got %v, want a KeyError about the shop's own key", option, err)
+		}
+	}
+}
+
 // New rejects invalid keys and names the option.
 func TestInvalidKeyErrorNamesOption(t *testing.T) {
 	t.Parallel()

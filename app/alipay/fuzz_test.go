@@ -27,13 +27,17 @@ func newFuzzAdapter(f *testing.F) (*Alipay, *rsa.PrivateKey) {
 	if err != nil {
 		f.Fatal(err)
 	}
+	shopKey, err := rsa.GenerateKey(rand.Reader, rsa2.MinBits)
+	if err != nil {
+		f.Fatal(err)
+	}
 	public, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
 	if err != nil {
 		f.Fatal(err)
 	}
 	a, err := New(Options{
 		AppID: "2021000000000001", SellerID: "2088000000000001", PublicKey: base64.StdEncoding.EncodeToString(public),
-		PrivateKey: base64.StdEncoding.EncodeToString(x509.MarshalPKCS1PrivateKey(key)),
+		PrivateKey: base64.StdEncoding.EncodeToString(x509.MarshalPKCS1PrivateKey(shopKey)),
 	})
 	if err != nil {
 		f.Fatal(err)

@@ -5,12 +5,17 @@ import (
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/pem"
+	"errors"
 	"fmt"
 
 	"github.com/smartwalle/alipay/v3"
 
 	"stampede/app/alipay/rsa2"
 )
+
+// errOwnKey means that notifications of the gateway would count as forged.
+var errOwnKey = errors.New("it belongs to the private key of the shop: set the key of Alipay, which the settings of " +
+	"the app show after the upload of the shop's own public key")
 
 // setUpClient creates the client of the library with the configured keys. The library silently accepts short keys, keys
 // of other types and invalid certificates. So every key is parsed here first and passed on in one normal form.
@@ -36,6 +41,9 @@ func (a *Alipay) setUpClient() error {
 	if err != nil {
 		return &KeyError{"PublicKey", err}
 	}
+	if public.Equal(&private.PublicKey) {
+		return &KeyError{"PublicKey", errOwnKey}
+	}
 	der, err := x509.MarshalPKIXPublicKey(public)
 	if err != nil {
 		return &KeyError{"PublicKey", err}
@@ -56,8 +64,11 @@ func (a *Alipay) setUpCertificates(private *rsa.PrivateKey) error {
 	if err != nil {
 		return &KeyError{"Cert", err}
 	}
-	if _, ok := gatewayCert.PublicKey.(*rsa.PublicKey); !ok {
+	switch key, ok := gatewayCert.PublicKey.(*rsa.PublicKey); {
+	case !ok:
 		return &KeyError{"Cert", fmt.Errorf("the certificate has a %T, and RSA2 needs an RSA key", gatewayCert.PublicKey)}
+	case key.Equal(&private.PublicKey):
+		return &KeyError{"Cert", errOwnKey}
 	}
 	if _, err := rsa2.RootSerialNumber(a.options.RootCert); err != nil {
 		return &KeyError{"RootCert", err}

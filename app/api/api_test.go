@@ -200,7 +200,7 @@ func TestHandshakeChecksOrigin(t *testing.T) {
 	t.Parallel()
 	s := open(t, func(o *Options) {
 		o.Public = url.URL{Scheme: "https", Host: "public.example"}
-		o.Origins = []string{"https://shop.example"}
+		o.Origins = []string{"https://shop.example", "capacitor://localhost"}
 	})
 	upgrade := func(headers ...string) response {
 		return s.request("GET", "/ws", "", append([]string{"Upgrade", "websocket", "Connection", "Upgrade"}, headers...)...)
@@ -209,6 +209,7 @@ func TestHandshakeChecksOrigin(t *testing.T) {
 	s.want(upgrade(), 200, "socket")
 	s.want(upgrade("Origin", s.url), 200, "socket")
 	s.want(upgrade("Origin", "https://shop.example"), 200, "socket")
+	s.want(upgrade("Origin", "capacitor://localhost"), 200, "socket")
 	s.want(upgrade("Origin", "https://b.example", "Host", "b.example"), 200, "socket") // a proxy terminates TLS
 	for _, origin := range []string{
 		"https://public.example", "https://public.example:443", "https://Shop.example:443", s.url,

@@ -109,6 +109,22 @@ func TestEmailsArriveInEveryTLSMode(t *testing.T) {
 	}
 }
 
+// Every login mechanism that sends a password works, with TLS and on this machine: some servers offer only LOGIN.
+func TestServerChoosesLoginMechanism(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []TLS{StartTLS, NoTLS} {
+		for _, mechanisms := range []string{"PLAIN", "LOGIN", "LOGIN PLAIN"} {
+			server := kit.NewMailServer(t, kit.WithCertificate(t), func(s *kit.MailServer) {
+				s.User, s.Password, s.Logins = "shop", "secret", mechanisms
+			})
+			err := senderFor(t, server, mode).Deliver(kit.Context(t), paidEmail(), posted)
+			if n := len(server.Mails()); err != nil || n != 1 {
+				t.Errorf("TLS mode %d, server offers %s: got %d e-mails, %v; want one", mode, mechanisms, n, err)
+			}
+		}
+	}
+}
+
 // A repeated e-mail has the same bytes, and no other e-mail has its Message-ID.
 func TestRepeatedEmailHasSameBytes(t *testing.T) {
 	t.Parallel()
@@ -328,7 +344,7 @@ func TestParseServerRejectsInvalidAddresses(t *testing.T) {
 	for _, address := range []string{
 		"", "mail.example:587", "http://mail.example", "smtp://", "smtp://mail.example:0", "smtp://mail.example:99999",
 		"smtp://u@mail.example", "smtp://u:hidden@relay:25?tls=none", "smtps://relay?tls=none", "smtp://relay?tls=maybe",
-		"smtp://relay/path", "smtp://u:hid den@%zz", "smtp://relay?tls=none&verify=no",
+		"smtp://relay/path", "smtp://u:hid den@%zz", "smtp://relay?tls=none&verify=no", "smtp://u:5#hid@mail.example",
 	} {
 		if got, err := ParseServer(address); err == nil || strings.Contains(err.Error(), "hid") {
 			t.Errorf("%s: got %+v, %v; want an error without the password", address, got, err)

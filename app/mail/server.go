@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"net/url"
 	"strconv"
+	"strings"
 )
 
 // Server has the address and the login of a mail server.
@@ -38,8 +39,10 @@ const (
 // Errors do not contain the address, because it may contain a password.
 func ParseServer(address string) (Server, error) {
 	u, err := url.Parse(address)
-	if err != nil || u.Opaque != "" || u.Hostname() == "" || (u.Path != "" && u.Path != "/") || u.Fragment != "" {
-		return Server{}, errors.New("cannot be read: want smtp://user:password@host:587 or smtps://user:password@host:465")
+	if err != nil || u.Opaque != "" || u.Hostname() == "" || (u.Path != "" && u.Path != "/") ||
+		strings.Contains(address, "#") {
+		return Server{}, errors.New("cannot be read (in a user or password, write #, /, ?, @ and : as %23, %2F, %3F, %40, %3A): " +
+			"want smtp://user:password@host:587 or smtps://user:password@host:465")
 	}
 	s := Server{Host: u.Hostname(), User: u.User.Username()}
 	s.Password, _ = u.User.Password()

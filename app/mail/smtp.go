@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	netmail "net/mail"
+	"slices"
 	"strings"
 	"time"
 
@@ -131,12 +132,11 @@ func (s *Sender) login(ctx context.Context, conn net.Conn) (*gomail.Client, *smt
 		options = append(options, gomail.WithTLSPolicy(gomail.NoTLS))
 	}
 	if s.server.User != "" {
-		auth := gomail.SMTPAuthAutoDiscover
-		if s.server.TLS == NoTLS { // on this machine, see ParseServer
-			auth = gomail.SMTPAuthPlainNoEnc
-		}
-		options = append(options, gomail.WithSMTPAuth(auth), gomail.WithUsername(s.server.User),
+		options = append(options, gomail.WithSMTPAuth(gomail.SMTPAuthAutoDiscover), gomail.WithUsername(s.server.User),
 			gomail.WithPassword(s.server.Password))
+		if s.server.TLS == NoTLS { // on this machine, see ParseServer
+			options = append(options, gomail.WithSMTPAuthCustom(&localAuth{server: &s.server}))
+		}
 	}
 	client, err := gomail.NewClient(s.server.Host, options...)
 	if err != nil {
@@ -144,6 +144,22 @@ func (s *Sender) login(ctx context.Context, conn net.Conn) (*gomail.Client, *smt
 	}
 	session, err := client.DialToSMTPClientWithContext(ctx)
 	return client, session, err
+}
+
+// localAuth logs in to a server on this machine without TLS, where the automatic choice of the library would send no
+// password.
+type localAuth struct {
+	server *Server
+	smtp.Auth
+}
+
+// Start chooses LOGIN if the server offers it and not PLAIN.
+func (a *localAuth) Start(offered *smtp.ServerInfo) (string, []byte, error) {
+	a.Auth = smtp.PlainAuth("", a.server.User, a.server.Password, a.server.Host, true)
+	if slices.Contains(offered.Auth, "LOGIN") && !slices.Contains(offered.Auth, "PLAIN") {
+		a.Auth = smtp.LoginAuth(a.server.User, a.server.Password, a.server.Host, true)
+	}
+	return a.Auth.Start(offered)
 }
 
 // outcome returns the result of Deliver for an e-mail that was sent. It ignores errors after the server has accepted

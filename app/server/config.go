@@ -14,11 +14,11 @@ import (
 type Config struct {
 	// Stores. With both addresses the server uses real stores, with neither it uses embedded ones.
 	RedisURL        Secret `env:"REDIS_URL" secret:"true" does:"redis://[user:password@]host:port/db; redis-cluster://…@host:port,host:port; redis-sentinel://…@host:port,host:port/MASTER?db=0; rediss… for TLS"`
-	RedisCA         Secret `env:"REDIS_CA" secret:"public" does:"CA certificates (PEM) for Redis and its sentinels; unset: the CAs that this machine trusts"`
+	RedisCA         Secret `env:"REDIS_CA" secret:"public" pem:"true" does:"CA certificates (PEM) for Redis and its sentinels; unset: the CAs that this machine trusts"`
 	RedisReplicas   int    `env:"REDIS_REPLICAS" envDefault:"0" does:"replicas of Redis that must store a buy before its reply (WAIT), so that a failover loses no buy; with fewer replicas online, buys return busy; 0: replies do not wait"`
 	MySQLDSN        Secret `env:"MYSQL_DSN" secret:"true" does:"user:password@tcp(host:3306)/database; append ?tls=true for TLS; the program adds the parameters that it needs"`
 	MySQLReplica    Secret `env:"MYSQL_REPLICA_DSN" secret:"true" does:"DSN of a replica of MYSQL_DSN: serves lists and reports of operators while it has all commits of its primary; no decision uses it"`
-	MySQLCA         Secret `env:"MYSQL_CA" secret:"public" does:"CA certificates (PEM) for MySQL; unset: the CAs that this machine trusts"`
+	MySQLCA         Secret `env:"MYSQL_CA" secret:"public" pem:"true" does:"CA certificates (PEM) for MySQL; unset: the CAs that this machine trusts"`
 	Data            string `env:"DATA" envDefault:"stampede-data" does:"folder of the embedded stores"`
 	EmbeddedRedis   string `env:"EMBEDDED_REDIS" envDefault:"127.0.0.1:0" does:"host:port of the embedded Redis, for redis-cli; port 0: any free port"`
 	AllowWeakStores bool   `env:"ALLOW_WEAK_STORES" envDefault:"false" does:"start although Redis may lose data (no AOF, evicted keys)"`
@@ -34,7 +34,7 @@ type Config struct {
 	JWTSecret  Secret `env:"JWT_SECRET" secret:"true" does:"secret that signs tokens, at least 32 bytes, the same on every node; required on real stores"`
 	GuestLogin bool   `env:"GUEST_LOGIN" envDefault:"false" does:"let guests in, without an account"`
 	PublicURL  string `env:"PUBLIC_URL" does:"public address of the page, e.g. https://shop.example, for links in e-mails, shared links and calendar files; unset: the address of this node"`
-	Origins    List   `env:"ALLOWED_ORIGINS" does:"more origins that may open sockets, e.g. https://shop.example"`
+	Origins    List   `env:"ALLOWED_ORIGINS" does:"more origins that may open sockets, e.g. https://shop.example,capacitor://localhost; no wildcards"`
 	Proxies    CIDRs  `env:"TRUSTED_PROXIES" does:"addresses or networks of the proxies in front, whose X-Real-IP, or else X-Forwarded-For, the node trusts; unset: all clients behind a proxy count as one address"`
 
 	// Rate limits (package limits). The preset applies to every limit below that is not set itself. The tag `strict` is
@@ -76,11 +76,11 @@ type Config struct {
 	// Payments: the contract with Alipay. Without an app id the shop takes no payments. Keys are PEM or bare base64.
 	// Set either Alipay's public key or the three certificates.
 	AlipayAppID      string        `env:"ALIPAY_APP_ID" does:"id of the app of the shop at Alipay; unset: no payments"`
-	AlipayPrivateKey Secret        `env:"ALIPAY_PRIVATE_KEY" secret:"true" does:"private key of the shop"`
-	AlipayPublicKey  Secret        `env:"ALIPAY_PUBLIC_KEY" secret:"public" does:"Alipay's public key, in public-key mode"`
-	AlipayAppCert    Secret        `env:"ALIPAY_APP_CERT" secret:"public" does:"certificate of the shop, in certificate mode"`
-	AlipayCert       Secret        `env:"ALIPAY_CERT" secret:"public" does:"Alipay's certificate, in certificate mode"`
-	AlipayRootCert   Secret        `env:"ALIPAY_ROOT_CERT" secret:"public" does:"Alipay's root certificates, in certificate mode"`
+	AlipayPrivateKey Secret        `env:"ALIPAY_PRIVATE_KEY" secret:"true" pem:"true" does:"private key of the shop"`
+	AlipayPublicKey  Secret        `env:"ALIPAY_PUBLIC_KEY" secret:"public" pem:"true" does:"Alipay's public key, in public-key mode"`
+	AlipayAppCert    Secret        `env:"ALIPAY_APP_CERT" secret:"public" pem:"true" does:"certificate of the shop, in certificate mode"`
+	AlipayCert       Secret        `env:"ALIPAY_CERT" secret:"public" pem:"true" does:"Alipay's certificate, in certificate mode"`
+	AlipayRootCert   Secret        `env:"ALIPAY_ROOT_CERT" secret:"public" pem:"true" does:"Alipay's root certificates, in certificate mode"`
 	AlipaySellerID   string        `env:"ALIPAY_SELLER_ID" does:"2088…, the account that receives the money: notifications for other sellers are rejected; unset: no check"`
 	AlipayGateway    string        `env:"ALIPAY_GATEWAY" envDefault:"https://openapi.alipay.com/gateway.do" does:"address of the gateway; the sandbox has another address"`
 	AlipayNotifyURL  string        `env:"ALIPAY_NOTIFY_URL" does:"public address of /api/v1/payments/alipay/notify; unset: queries find payments within a minute; with a simulator, the address of this node"`
@@ -142,7 +142,7 @@ func (c *Config) check() []Problem {
 	}
 	p.check("EMBEDDED_REDIS", checkLoopback(c.EmbeddedRedis))
 	if c.PublicURL != "" {
-		p.check("PUBLIC_URL", checkOrigin(c.PublicURL))
+		p.check("PUBLIC_URL", checkPublicURL(c.PublicURL))
 	}
 	for _, origin := range c.Origins {
 		p.check("ALLOWED_ORIGINS", checkOrigin(origin))

@@ -15,6 +15,7 @@ type Variable struct {
 
 	field  string // name of the field of Config
 	public bool   // read from a file because it is long, not because it is secret: certificates and public keys
+	pem    bool   // a key or certificates
 }
 
 // Variables lists all variables in the order of Config.
@@ -27,7 +28,7 @@ func Variables() []Variable {
 		list = append(list, Variable{
 			Name: prefix + f.Tag.Get("env"), Description: f.Tag.Get("does"),
 			Default: f.Tag.Get("envDefault"), Strict: f.Tag.Get("strict"), Secret: f.Tag.Get("secret") != "",
-			field: f.Name, public: f.Tag.Get("secret") == "public",
+			field: f.Name, public: f.Tag.Get("secret") == "public", pem: f.Tag.Get("pem") != "",
 		})
 	}
 	return list

@@ -73,10 +73,16 @@ func Load(environ []string) (Config, error) {
 	var p problems
 	vars, known := stampedeVariables(environ), variablesByName()
 	exposed := readSecretFiles(vars, known, &p)
+	for name, value := range vars {
+		if known[name].pem {
+			vars[name] = normalPEM(value)
+		}
+		p.check(name, extraCharacters(vars[name]))
+	}
 	setCrashPoint(vars, &p)
 	setBenchMode(vars)
 	for name := range vars {
-		if _, ok := known[name]; !ok && !slices.Contains(ignoredVariables, name) {
+		if _, ok := known[name]; !ok && !slices.Contains(ignoredVariables, name) && !isServiceLink(name, vars) {
 			p.add(name, unknownMessage(name, known))
 		}
 	}
@@ -96,6 +102,35 @@ func Load(environ []string) (Config, error) {
 	}
 	c.Exposed = exposed
 	return c, nil
+}
+
+// extraCharacters returns a message about characters around a value that do not belong to it: the blanks and line
+// breaks at its ends, and the quotes that `docker run --env-file` and Kubernetes keep. "": the value is clean.
+func extraCharacters(value string) string {
+	quoted := func(quote string) bool {
+		return len(value) > 1 && strings.HasPrefix(value, quote) && strings.HasSuffix(value, quote)
+	}
+	switch {
+	case strings.HasSuffix(value, "\r"):
+		return "ends with a carriage return: save its file with Unix line breaks (LF)"
+	case strings.TrimSpace(value) != value:
+		return "begins or ends with a blank or a line break: remove it"
+	case quoted(`"`), quoted("'"):
+		return "is in quotes, which would become a part of the value: remove them"
+	}
+	return ""
+}
+
+// isServiceLink reports whether the variable describes a Kubernetes Service whose name begins with "stampede": pods get
+// such variables unless enableServiceLinks is false (kubernetes.io, "Accessing the Service", "Environment variables").
+func isServiceLink(name string, vars map[string]string) bool {
+	for host := range vars {
+		service, ok := strings.CutSuffix(host, "SERVICE_HOST")
+		if ok && (strings.HasPrefix(name, service+"SERVICE_") || name == service+"PORT" || strings.HasPrefix(name, service+"PORT_")) {
+			return true
+		}
+	}
+	return false
 }
 
 // stampedeVariables returns the values of the variables with the program's prefix, by their names without the prefix.

@@ -125,6 +125,17 @@ func TestPublicSecretFilesAreReported(t *testing.T) {
 	}
 }
 
+// TestLinkInAnEMailNeedsThePublicAddress: a command of an operator on another machine than the nodes must not send a
+// link to its own machine.
+func TestLinkInAnEMailNeedsThePublicAddress(t *testing.T) {
+	t.Parallel()
+	tools := &Tools{config: Config{RedisURL: "redis://127.0.0.1", MySQLDSN: "u:p@tcp(127.0.0.1)/shop"}}
+	_, err := tools.AddUser(t.Context(), NewUser{Email: "x@shop.example"})
+	if err == nil || !strings.Contains(err.Error(), "STAMPEDE_PUBLIC_URL is not set") {
+		t.Errorf("got %v, want an error about STAMPEDE_PUBLIC_URL", err)
+	}
+}
+
 func TestTrivialSecretsAndOpenProxiesAreReported(t *testing.T) {
 	t.Parallel()
 	const trivial, open = "STAMPEDE_JWT_SECRET can be guessed", "lets clients choose"

@@ -79,6 +79,15 @@ func TestInvalidValuesNameTheVariable(t *testing.T) {
 		"SLOTS=8:75":                             "want hours and minutes",
 		"TIME_ZONE=Mars/Base":                    "want a name like",
 		"ALLOWED_ORIGINS=https://a.example/path": "scheme and host only",
+		"ALLOWED_ORIGINS=https://*.shop.example": "wildcards are not supported",
+		"PUBLIC_URL=https://shop.example?x=1#y":  "scheme and host only",
+		"PUBLIC_URL=capacitor://localhost":       "want http:// or https://",
+		"MYSQL_DSN=mysql://u:p@db/shop":          "is a URL",
+		"JWT_SECRET=" + goodSecret + "\r":        "carriage return",
+		"JWT_SECRET=" + goodSecret + "\n":        "line break",
+		"LISTEN= :8080":                          "begins or ends with a blank",
+		"MYSQL_DSN='u:p@tcp(db)/shop'":           "is in quotes",
+		"SERVICE_HOSTS=10.0.0.7":                 "is not a variable",
 		"TRUSTED_PROXIES=proxy.example":          "want an IP address",
 		"MAX_CONNS=0":                            "want 1 to",
 		"LIMITS=lax":                             "want default or strict",
@@ -108,6 +117,32 @@ func TestInvalidValuesNameTheVariable(t *testing.T) {
 		if !found {
 			t.Errorf("%s: got %v, want %q", line, err, want)
 		}
+	}
+}
+
+// TestAppOriginsAreAccepted: apps send an origin with the scheme of their web view.
+func TestAppOriginsAreAccepted(t *testing.T) {
+	t.Parallel()
+	for _, origin := range []string{"capacitor://localhost", "ionic://localhost", "tauri://localhost", "http://localhost:3000"} {
+		if c, err := Load([]string{"STAMPEDE_ALLOWED_ORIGINS=" + origin}); err != nil || c.Origins.String() != origin {
+			t.Errorf("%s: got %s, %v; want it accepted", origin, c.Origins, err)
+		}
+	}
+}
+
+// TestKubernetesServiceVariablesAreIgnored: a Service named stampede adds such variables to each pod of its namespace.
+func TestKubernetesServiceVariablesAreIgnored(t *testing.T) {
+	t.Parallel()
+	_, err := Load([]string{
+		"STAMPEDE_SERVICE_HOST=10.0.0.7", "STAMPEDE_SERVICE_PORT=8080", "STAMPEDE_SERVICE_PORT_HTTP=8080",
+		"STAMPEDE_PORT=tcp://10.0.0.7:8080", "STAMPEDE_PORT_8080_TCP_ADDR=10.0.0.7",
+		"STAMPEDE_METRICS_SERVICE_HOST=10.0.0.8", "STAMPEDE_METRICS_PORT=tcp://10.0.0.8:9090",
+	})
+	if err != nil {
+		t.Errorf("got %v, want no error", err)
+	}
+	if _, err := Load([]string{"STAMPEDE_SERVICE_HOST=10.0.0.7", "STAMPEDE_LISTN=:80"}); err == nil {
+		t.Error("an unknown variable beside those of a Service was accepted")
 	}
 }
 

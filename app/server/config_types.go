@@ -155,6 +155,8 @@ func checkDSN(s Secret) string {
 		return ""
 	}
 	switch dsn, err := mysql.ParseDSN(string(s)); {
+	case strings.Contains(string(s), "://"):
+		return "is a URL: want user:password@tcp(host:3306)/database, with the password as it is (no %XX)"
 	case err != nil:
 		return "cannot be read: want user:password@tcp(host:3306)/database"
 	case dsn.DBName == "":
@@ -187,12 +189,25 @@ func warnMySQLTLS(dsn Secret) string {
 		"STAMPEDE_MYSQL_CA_FILE if this machine does not trust the CA of its certificate"
 }
 
+// checkOrigin accepts what browsers and apps send in the header Origin: scheme and host, and a port if it is not the
+// default one.
 func checkOrigin(origin string) string {
 	u, err := url.Parse(origin)
-	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.Path != "" || u.User != nil {
-		return "has " + quote(origin) + ": want scheme and host only, like https://shop.example"
+	switch {
+	case err == nil && strings.Contains(u.Host, "*"):
+		return "has " + quote(origin) + ": wildcards are not supported, list each origin"
+	case err != nil || u.Scheme == "" || u.Host == "" || *u != (url.URL{Scheme: u.Scheme, Host: u.Host}):
+		return "has " + quote(origin) + ": want scheme and host only, like https://shop.example or capacitor://localhost"
 	}
 	return ""
+}
+
+// checkPublicURL accepts the origin of a web page.
+func checkPublicURL(address string) string {
+	if u, err := url.Parse(address); err == nil && u.Scheme != "http" && u.Scheme != "https" {
+		return "is " + quote(address) + ": want http:// or https://, and a host, like https://shop.example"
+	}
+	return checkOrigin(address)
 }
 
 // publicOrigin returns the parsed PUBLIC_URL, which check has validated. It is empty if the variable is not set.

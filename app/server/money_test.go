@@ -5,28 +5,90 @@ import (
 	"crypto/rsa"
 	"crypto/x509"
 	"encoding/base64"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"stampede/app/alipay/rsa2"
 	"stampede/app/alipay/sim"
 )
 
-// alipayKeys returns a private and a public key in the format of the variables.
+// alipayKeys returns the private key of the shop and the public key of the gateway in the format of the variables.
 func alipayKeys(t *testing.T) (private, public string) {
 	t.Helper()
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	var keys [2]*rsa.PrivateKey // of the shop, of the gateway
+	for i := range keys {
+		var err error
+		if keys[i], err = rsa.GenerateKey(rand.Reader, 2048); err != nil {
+			t.Fatal(err)
+		}
+	}
+	der, err := x509.MarshalPKIXPublicKey(&keys[1].PublicKey)
 	if err != nil {
 		t.Fatal(err)
 	}
-	der, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
+	own := x509.MarshalPKCS1PrivateKey(keys[0])
+	return base64.StdEncoding.EncodeToString(own), base64.StdEncoding.EncodeToString(der)
+}
+
+// publicKeyOf returns the public key of a private key.
+func publicKeyOf(t *testing.T, private string) string {
+	t.Helper()
+	key, err := rsa2.ParsePrivateKey(private)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return base64.StdEncoding.EncodeToString(x509.MarshalPKCS1PrivateKey(key)), base64.StdEncoding.EncodeToString(der)
+	return base64.StdEncoding.EncodeToString(x509.MarshalPKCS1PublicKey(&key.PublicKey))
+}
+
+// TestKeysAreReadAsPeopleWriteThem: environment files and secret stores change the line breaks of a key.
+func TestKeysAreReadAsPeopleWriteThem(t *testing.T) {
+	t.Parallel()
+	private, public := alipayKeys(t)
+	inPEM := func(kind, key string) string {
+		der, err := base64.StdEncoding.DecodeString(key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
+	}
+	private = inPEM("RSA PRIVATE KEY", private)
+	for name, change := range map[string]func(string) string{
+		"PEM":           func(text string) string { return text },
+		"one line":      func(text string) string { return strings.ReplaceAll(text, "\n", " ") },
+		"literal \\n":   func(text string) string { return strings.ReplaceAll(text, "\n", `\n`) },
+		"Windows":       func(text string) string { return "\ufeff" + strings.ReplaceAll(text, "\n", "\r\n") },
+		"no line break": func(text string) string { return strings.ReplaceAll(text, "\n", "") },
+	} {
+		for _, environ := range [][]string{
+			{"STAMPEDE_ALIPAY_PRIVATE_KEY=" + change(private), "STAMPEDE_ALIPAY_PUBLIC_KEY=" + change(inPEM("PUBLIC KEY", public))},
+			{"STAMPEDE_ALIPAY_PRIVATE_KEY_FILE=" + secretFile(t, change(private), 0o400), "STAMPEDE_ALIPAY_PUBLIC_KEY=" + public},
+		} {
+			c, err := Load(append(environ, "STAMPEDE_ALIPAY_APP_ID=2021000000000001"))
+			if err != nil {
+				t.Errorf("%s: got %v, want no error", name, err)
+			} else if gateway, err := c.gateway(); err != nil || gateway == nil {
+				t.Errorf("%s: got gateway %v, %v, want a gateway", name, gateway, err)
+			}
+		}
+	}
+	certificates, err := os.ReadFile(filepath.Join("testdata", "ca.pem"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Load([]string{
+		"STAMPEDE_REDIS_URL=rediss://127.0.0.1", "STAMPEDE_MYSQL_DSN=u:p@tcp(db:3306)/shop?tls=true", "STAMPEDE_JWT_SECRET=" + goodSecret,
+		"STAMPEDE_REDIS_CA=" + strings.ReplaceAll(string(certificates), "\n", `\n`),
+		"STAMPEDE_MYSQL_CA=" + strings.ReplaceAll(string(certificates), "\n", " "),
+	}); err != nil {
+		t.Errorf("certificates in one line: got %v, want no error", err)
+	}
 }
 
 // TestAlipayWarningsNameMissingVariables: production, sandbox and simulator differ only in configuration. Warnings name
@@ -91,6 +153,7 @@ func TestInvalidAlipaySettingsNameTheVariable(t *testing.T) {
 		"no private key":                  {map[string]string{"PRIVATE_KEY": ""}, "PRIVATE_KEY", "is not set"},
 		"a wrong private key":             {map[string]string{"PRIVATE_KEY": public}, "PRIVATE_KEY", "not a private key"},
 		"a wrong public key":              {map[string]string{"PUBLIC_KEY": "nonsense"}, "PUBLIC_KEY", "cannot be used"},
+		"the shop's own public key":       {map[string]string{"PUBLIC_KEY": publicKeyOf(t, private)}, "PUBLIC_KEY", "private key of the shop"},
 		"no public key, no certificates":  {map[string]string{"PUBLIC_KEY": ""}, "PUBLIC_KEY", "is not set"},
 		"a public key and a certificate":  {map[string]string{"CERT": "x"}, "PUBLIC_KEY", "together"},
 		"only one of three certificates":  {map[string]string{"PUBLIC_KEY": "", "CERT": "x"}, "APP_CERT", "no PEM certificate"},

@@ -21,6 +21,9 @@ const redisForms = "want redis://[user:password@]host:port/db (rediss:// for TLS
 	"redis-sentinel://[user:password@]sentinel:port,sentinel:port/MASTER?db=0 " +
 	"(rediss-cluster://, rediss-sentinel:// for TLS)"
 
+var errUnreadableRedis = errors.New(
+	"cannot be read (in a password, write #, /, ?, @ and : as %23, %2F, %3F, %40, %3A): " + redisForms)
+
 // redisAddress is the address of a cluster, of a master that sentinels monitor, or of one server. go-redis selects its
 // client from these fields.
 type redisAddress struct{ redis.UniversalOptions }
@@ -36,8 +39,15 @@ func parseRedisURL(address string) (redisAddress, error) {
 		return sentinelAddress(afterScheme, scheme == "rediss-sentinel")
 	}
 	options, err := redis.ParseURL(address)
-	if err != nil {
-		return redisAddress{}, errors.New("cannot be read: " + redisForms)
+	u, parseErr := url.Parse(address)
+	if err = errors.Join(err, parseErr); err != nil || strings.Contains(address, "#") {
+		return redisAddress{}, errUnreadableRedis
+	}
+	if err := allowSettings(u.Query(), "client_name", "db"); err != nil {
+		return redisAddress{}, err
+	}
+	if options.Username != "" && options.Password == "" {
+		return redisAddress{}, errors.New("has a user without a password: want user:password@host, or :password@host")
 	}
 	return singleAddress(options), nil
 }
@@ -58,7 +68,7 @@ func clusterAddress(afterScheme string, encrypted bool) (redisAddress, error) {
 		return redisAddress{}, fmt.Errorf(
 			"names database %q, and a cluster has only 0: remove the part after the hosts", u.path)
 	}
-	if err := u.allow("client_name"); err != nil {
+	if err := allowSettings(u.query, "client_name"); err != nil {
 		return redisAddress{}, err
 	}
 	return redisAddress{redis.UniversalOptions{
@@ -76,7 +86,7 @@ func sentinelAddress(afterScheme string, encrypted bool) (redisAddress, error) {
 		return redisAddress{}, errors.New("names no master: want redis-sentinel://sentinel:port,sentinel:port/MASTER" +
 			", with the name that the sentinels use for it")
 	}
-	if err := u.allow("client_name", "db", "sentinel_username", "sentinel_password"); err != nil {
+	if err := allowSettings(u.query, "client_name", "db", "sentinel_username", "sentinel_password"); err != nil {
 		return redisAddress{}, err
 	}
 	database := 0
@@ -135,9 +145,8 @@ func parseHosts(afterScheme, port string) (hostsURL, error) {
 		account, hosts = authority[:at+1], authority[at+1:]
 	}
 	u, err := url.Parse("redis://" + account + "host" + tail)
-	if err != nil || u.Fragment != "" {
-		return hostsURL{}, errors.New("cannot be read (in a password, write #, /, ?, @ and : as " +
-			"%23, %2F, %3F, %40, %3A): " + redisForms)
+	if err != nil || strings.Contains(tail, "#") {
+		return hostsURL{}, errUnreadableRedis
 	}
 	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
@@ -167,9 +176,10 @@ func hostPort(host, port string) (string, error) {
 	return net.JoinHostPort(name, number), nil
 }
 
-// allow returns an error for settings that are not in `known`. The program itself sets the other options of the driver.
-func (u *hostsURL) allow(known ...string) error {
-	for _, name := range slices.Sorted(maps.Keys(u.query)) {
+// allowSettings returns an error for settings that are not in `known`. The program itself sets the other options of the
+// driver.
+func allowSettings(query url.Values, known ...string) error {
+	for _, name := range slices.Sorted(maps.Keys(query)) {
 		if !slices.Contains(known, name) {
 			return fmt.Errorf("has the setting %q after the ?: only %s is allowed", name,
 				strings.Join(known, ", "))

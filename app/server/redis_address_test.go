@@ -48,6 +48,12 @@ func TestParseRedisURLReadsEveryForm(t *testing.T) {
 func TestInvalidRedisAddressesHideThePassword(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]string{
+		"redis://:57#hunter2@127.0.0.1:6379/0":                "%23",
+		"redis://shop:57#hunter2@127.0.0.1:6379/0":            "%23",
+		"redis://shop:hunter2#57@127.0.0.1:6379/0":            "%23",
+		"redis://:hunter2@127.0.0.1/0?pool_size=5":            `"pool_size"`,
+		"rediss://:hunter2@127.0.0.1/0?skip_verify=true":      `"skip_verify"`,
+		"redis://hunter2@127.0.0.1:6379/0":                    ":password@host",
 		"redis-clusters://:hunter2@h:1":                       "want redis://",
 		"redis-cluster://:hunter2@":                           "names the host",
 		"redis-cluster://:hunter2@h1:7001,,h2:7001":           "names the host",

@@ -106,6 +106,10 @@ type UserSummary struct {
 // AddUser adds an account. Without a password it queues an e-mail with a link that sets the password. A running server
 // sends the e-mail.
 func (t *Tools) AddUser(ctx context.Context, n NewUser) (UserSummary, error) {
+	if n.Password == "" && t.config.PublicURL == "" && !t.config.Embedded() {
+		return UserSummary{}, errors.New("STAMPEDE_PUBLIC_URL is not set, and the link in the e-mail leads to it: set it as on the " +
+			"nodes of the shop, or set a password with --password")
+	}
 	if err := t.ensureMigrated(ctx); err != nil {
 		return UserSummary{}, err
 	}

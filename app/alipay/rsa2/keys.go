@@ -27,7 +27,7 @@ func ParsePrivateKey(text string) (*rsa.PrivateKey, error) {
 	}
 	parsed, err := x509.ParsePKCS8PrivateKey(der)
 	if err != nil {
-		return nil, errors.New("it is not a private key in PKCS #8 or PKCS #1")
+		return nil, errors.New("it is not a private key in PKCS #8 or PKCS #1" + otherKind(text))
 	}
 	key, ok := parsed.(*rsa.PrivateKey)
 	if !ok {
@@ -36,15 +36,18 @@ func ParsePrivateKey(text string) (*rsa.PrivateKey, error) {
 	return key, longEnough(key.N.BitLen())
 }
 
-// ParsePublicKey parses an RSA public key (PKIX), as PEM or as plain base64.
+// ParsePublicKey parses an RSA public key: PKIX or PKCS #1, as PEM or as plain base64.
 func ParsePublicKey(text string) (*rsa.PublicKey, error) {
 	der, err := decode(text)
 	if err != nil {
 		return nil, err
 	}
+	if key, err := x509.ParsePKCS1PublicKey(der); err == nil {
+		return key, longEnough(key.N.BitLen())
+	}
 	parsed, err := x509.ParsePKIXPublicKey(der)
 	if err != nil {
-		return nil, errors.New("it is not a public key")
+		return nil, errors.New("it is not a public key" + otherKind(text))
 	}
 	key, ok := parsed.(*rsa.PublicKey)
 	if !ok {
@@ -93,6 +96,9 @@ func RootSerialNumber(bundle string) (string, error) {
 
 // decode decodes PEM, or plain base64 with optional line breaks.
 func decode(text string) ([]byte, error) {
+	if strings.Contains(text, "ENCRYPTED") {
+		return nil, errors.New("it is encrypted: decrypt it with `openssl pkey -in KEY -out DECRYPTED`, mode 0400")
+	}
 	if block, _ := pem.Decode([]byte(text)); block != nil {
 		return block.Bytes, nil
 	}
@@ -101,6 +107,14 @@ func decode(text string) ([]byte, error) {
 		return nil, errors.New("it is neither PEM nor base64")
 	}
 	return der, nil
+}
+
+// otherKind names the content of a PEM block of another kind, for an error.
+func otherKind(text string) string {
+	if block, _ := pem.Decode([]byte(text)); block != nil {
+		return ", it is a " + strings.ToLower(block.Type)
+	}
+	return ""
 }
 
 func longEnough(bits int) error {

@@ -88,8 +88,11 @@ func TestKeysParseInEveryForm(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := ParsePublicKey(base64.StdEncoding.EncodeToString(public)); err != nil || !got.Equal(&key.PublicKey) {
-		t.Errorf("public key: got %v, want the key", err)
+	for name, der := range map[string][]byte{"PKIX": public, "PKCS #1": x509.MarshalPKCS1PublicKey(&key.PublicKey)} {
+		got, err := ParsePublicKey(base64.StdEncoding.EncodeToString(der))
+		if err != nil || !got.Equal(&key.PublicKey) {
+			t.Errorf("public key in %s: got %v, want the key", name, err)
+		}
 	}
 }
 
@@ -111,12 +114,19 @@ func TestInvalidKeysReturnReason(t *testing.T) {
 		"":         "neither PEM nor base64",
 		"not here": "neither PEM nor base64",
 		"YWJj":     "not a private key",
-		base64.StdEncoding.EncodeToString(x509.MarshalPKCS1PrivateKey(short)): "1024 bits",
-		base64.StdEncoding.EncodeToString(other):                              "needs an RSA key",
+		base64.StdEncoding.EncodeToString(x509.MarshalPKCS1PrivateKey(short)):                            "1024 bits",
+		base64.StdEncoding.EncodeToString(other):                                                         "needs an RSA key",
+		"-----BEGIN ENCRYPTED PRIVATE KEY-----\nYWJj\n-----END ENCRYPTED PRIVATE KEY-----":               "openssl pkey",
+		"-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\nYWJj\n-----END RSA PRIVATE KEY-----": "openssl pkey",
+		"-----BEGIN PUBLIC KEY-----\nYWJj\n-----END PUBLIC KEY-----":                                     "it is a public key",
 	} {
 		if _, err := ParsePrivateKey(text); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%.20q: got %v, want %q", text, err, want)
+			t.Errorf("%.40q: got %v, want %q", text, err, want)
 		}
+	}
+	const certificate = "-----BEGIN CERTIFICATE-----\nYWJj\n-----END CERTIFICATE-----"
+	if _, err := ParsePublicKey(certificate); err == nil || !strings.Contains(err.Error(), "it is a certificate") {
+		t.Errorf("a certificate as a public key: got %v, want an error that names it", err)
 	}
 }
 

@@ -2,6 +2,7 @@ package kit
 
 import (
 	"bufio"
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/base64"
@@ -32,6 +33,7 @@ const (
 type MailServer struct {
 	Addr           string
 	User, Password string         // required login; "": none
+	Logins         string         // mechanisms of the login that the server offers; "": PLAIN
 	TLS            *tls.Config    // enables STARTTLS; nil: no TLS
 	Roots          *x509.CertPool // trusts the server's certificate
 	Implicit       bool           // TLS from the first byte
@@ -198,7 +200,7 @@ func (ss *smtpSession) execute(verb, arg string) string {
 			features += "250-STARTTLS\r\n"
 		}
 		if s.User != "" {
-			features += "250-AUTH PLAIN\r\n"
+			features += "250-AUTH " + cmp.Or(s.Logins, "PLAIN") + "\r\n"
 		}
 		return ss.sendReply(verb, arg, features+"250 8BITMIME")
 	case "STARTTLS":
@@ -207,8 +209,15 @@ func (ss *smtpSession) execute(verb, arg string) string {
 		ss.reader = bufio.NewReader(ss.conn)
 		return reply
 	case "AUTH":
-		credentials, _ := base64.StdEncoding.DecodeString(strings.TrimPrefix(arg, "PLAIN "))
-		if ss.authenticated = string(credentials) == "\x00"+s.User+"\x00"+s.Password; !ss.authenticated {
+		credentials, plain := strings.CutPrefix(arg, "PLAIN ")
+		user, password := "", ""
+		if plain {
+			_, both, _ := strings.Cut(unbase64(credentials), "\x00")
+			user, password, _ = strings.Cut(both, "\x00")
+		} else if arg == "LOGIN" {
+			user, password = ss.read("Username:"), ss.read("Password:")
+		}
+		if ss.authenticated = user == s.User && password == s.Password; !ss.authenticated {
 			return ss.sendReply(verb, arg, "535 5.7.8 unknown user")
 		}
 		return ss.sendReply(verb, arg, "235 welcome")
@@ -229,6 +238,18 @@ func (ss *smtpSession) execute(verb, arg string) string {
 		return ss.sendReply(verb, arg, "221 bye")
 	}
 	return ss.sendReply(verb, arg, "250 ok")
+}
+
+// read sends a question of the login mechanism LOGIN and returns the reply.
+func (ss *smtpSession) read(question string) string {
+	_, _ = fmt.Fprintf(ss.conn, "334 %s\r\n", base64.StdEncoding.EncodeToString([]byte(question)))
+	line, _ := ss.reader.ReadString('\n')
+	return unbase64(strings.TrimSpace(line))
+}
+
+func unbase64(text string) string {
+	decoded, _ := base64.StdEncoding.DecodeString(text)
+	return string(decoded)
 }
 
 // receiveEmail reads an e-mail. It stores the e-mail if the reply is 250 or SMTPHangUp.
