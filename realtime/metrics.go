@@ -54,6 +54,12 @@ func newMetrics(to prometheus.Registerer, h *Hub) *metrics {
 		closed:       vector("closed_total", "reason", "Connections closed by the server, by reason."),
 		rejected:     vector("rejected_total", "code", "Rejected ops, by error code."),
 	}
+	for code := range closeReasons {
+		m.closed.WithLabelValues(code.String()) // 0 from the start, so that increase() sees the first one
+	}
+	for _, code := range shop.Codes {
+		m.rejected.WithLabelValues(string(code))
+	}
 	m.soldOut = m.rejected.WithLabelValues(string(shop.SoldOut))
 	return m
 }

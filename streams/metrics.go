@@ -153,6 +153,7 @@ func NewStreamCollector(i *Inventory) *StreamCollector {
 		gauge("deadlines", "Unpaid orders in the delay queue."),
 		gauge("stream_oldest_seconds", "Age of the oldest reservation that waits for its row; 0: none waits."),
 		gauge("partition_rejects_writes", "1 if the partition replied to this scrape and rejected a write."),
+		gauge("partition_closed", "1 if the partition is closed for a recovery, so that buys of its sales return busy."),
 	}}
 }
 
@@ -182,15 +183,19 @@ func (c *StreamCollector) Collect(ch chan<- prometheus.Metric) {
 			continue
 		}
 		ch <- prometheus.MustNewConstMetric(c.partition, prometheus.GaugeValue, 1, name)
-		rejects := 0.0
-		if s.Rejects {
-			rejects = 1
-		}
 		for i, v := range []float64{
 			float64(s.Lag), float64(s.Pending), float64(s.Lag + s.Pending), float64(s.Length), float64(s.Dead),
-			float64(s.Deadlines), s.Oldest.Seconds(), rejects,
+			float64(s.Deadlines), s.Oldest.Seconds(), oneIf(s.Rejects), oneIf(s.ClosedAt != 0),
 		} {
 			ch <- prometheus.MustNewConstMetric(c.gauges[i], prometheus.GaugeValue, v, name)
 		}
 	}
+}
+
+// oneIf is the value of a gauge for a state that holds or not.
+func oneIf(holds bool) float64 {
+	if holds {
+		return 1
+	}
+	return 0
 }

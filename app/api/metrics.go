@@ -3,6 +3,7 @@ package api
 import (
 	"errors"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -17,13 +18,23 @@ type Metrics struct {
 	requests      *prometheus.CounterVec
 	seconds       *prometheus.HistogramVec
 	notifications *prometheus.CounterVec
+	forged        atomic.Int64 // notifications
 
 	untrustedForwards prometheus.Counter
 }
 
+// The outcomes of payment notifications.
+const (
+	outcomeSuccess    = "success"
+	outcomeForged     = "forged"
+	outcomeUnreadable = "unreadable"
+	outcomeFailed     = "failed"   // the gateway sends it again
+	outcomeRejected   = "rejected" // too many at once, or from an address that has sent many forged ones
+)
+
 // NewMetrics creates the metrics of the handler that New returns.
 func NewMetrics() *Metrics {
-	return &Metrics{
+	m := &Metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "stampede_http_requests_total", Help: "HTTP requests with a response, by route and status.",
 		}, []string{"route", "status"}),
@@ -33,14 +44,29 @@ func NewMetrics() *Metrics {
 		}, []string{"route"}),
 		notifications: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "stampede_payment_notifications_total",
-			Help: "Payment notifications, by outcome: success, forged, unreadable, failed, turned_away.",
+			Help: "Payment notifications, by outcome.",
 		}, []string{"outcome"}),
 		untrustedForwards: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "stampede_http_untrusted_forwards_total",
 			Help: "Requests with X-Real-IP, X-Forwarded-For or Forwarded from a peer that is not a trusted proxy.",
 		}),
 	}
+	for _, outcome := range []string{outcomeSuccess, outcomeForged, outcomeUnreadable, outcomeFailed, outcomeRejected} {
+		m.notifications.WithLabelValues(outcome) // 0 from the start, so that an alert sees the first one
+	}
+	return m
 }
+
+// countNotification counts a payment notification.
+func (m *Metrics) countNotification(outcome string) {
+	m.notifications.WithLabelValues(outcome).Inc()
+	if outcome == outcomeForged {
+		m.forged.Add(1)
+	}
+}
+
+// Forged returns the number of forged payment notifications.
+func (m *Metrics) Forged() int64 { return m.forged.Load() }
 
 // Describe implements prometheus.Collector.
 func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {

@@ -61,42 +61,41 @@ func (h *notificationHandler) handle(c *fiber.Ctx) error {
 		return fiber.ErrNotFound
 	}
 	outcome := h.process(c.IP(), string(raw(c)))
-	h.metrics.notifications.WithLabelValues(outcome).Inc()
+	h.metrics.countNotification(outcome)
 	c.Type("txt", "utf-8")
-	if outcome == replySuccess {
+	if outcome == outcomeSuccess {
 		return c.SendString(replySuccess)
 	}
 	return c.SendString(replyFailure)
 }
 
-// process processes a notification and returns its outcome: success, rejected, unreadable, forged or
-// failed.
+// process processes a notification and returns its outcome.
 func (h *notificationHandler) process(ip, body string) string {
 	if h.forgeryLimiter.exhausted(ip) && !h.suspectLimiter.Allow() {
-		return "rejected"
+		return outcomeRejected
 	}
 	select {
 	case h.running <- struct{}{}:
 		defer func() { <-h.running }()
 	default:
-		return "rejected"
+		return outcomeRejected
 	}
 	form, err := url.ParseQuery(body)
 	if err != nil {
 		_ = h.forgeryLimiter.take(ip)
-		return "unreadable"
+		return outcomeUnreadable
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
 	switch err := h.handleForm(ctx, form); {
 	case err == nil:
-		return replySuccess
+		return outcomeSuccess
 	case errors.Is(err, payment.ErrForged):
 		_ = h.forgeryLimiter.take(ip)
 		slog.Debug("forged payment notification", "from", ip, "err", err)
-		return "forged"
+		return outcomeForged
 	default:
 		slog.Warn("payment notification failed; the gateway sends it again", "err", err)
-		return "failed"
+		return outcomeFailed
 	}
 }

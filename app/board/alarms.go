@@ -1,7 +1,6 @@
 package board
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -39,6 +38,15 @@ const (
 	AlarmDatabaseConnections = "database_connections"
 	AlarmRedisSlow           = "redis_slow"
 	AlarmRedisSetting        = "redis_setting"
+	AlarmRefundsStuck        = "refunds_stuck"
+	AlarmPaymentsUndecided   = "payments_undecided"
+	AlarmForgedNotifications = "notifications_forged"
+	AlarmTradesUnanswered    = "trades_unanswered"
+	AlarmPostingsQuarantined = "postings_quarantined"
+	AlarmMailsQuarantined    = "mails_quarantined"
+	AlarmSalesDiffer         = "sales_differ"
+	AlarmPersonalDataStays   = "personal_data_stays"
+	AlarmCertificateEnds     = "certificate_ends"
 )
 
 const (
@@ -80,6 +88,15 @@ var alarmSections = map[string]string{
 	AlarmDatabaseConnections: "the-database-rejects-work",
 	AlarmRedisSlow:           "redis-is-slow",
 	AlarmRedisSetting:        "a-setting-of-redis-is-too-weak",
+	AlarmRefundsStuck:        "stuck-refunds",
+	AlarmPaymentsUndecided:   "payments",
+	AlarmForgedNotifications: "forged-notifications",
+	AlarmTradesUnanswered:    "payments",
+	AlarmPostingsQuarantined: "quarantined-postings",
+	AlarmMailsQuarantined:    "e-mail",
+	AlarmSalesDiffer:         "mismatched-counters",
+	AlarmPersonalDataStays:   "old-orders",
+	AlarmCertificateEnds:     "a-certificate-ends",
 }
 
 // newAlarm returns an alarm with the link to its section of the runbook.
@@ -104,7 +121,7 @@ func alarmsOf(points []Point, b *Board) []Alarm {
 			fmt.Sprintf("The database does not respond to %s.", strings.Join(names, ", ")),
 			"Restore the database. Reservations wait in Redis. When the backlog is full, buys return busy."))
 	}
-	alarms = append(alarms, storeAlarms(b)...)
+	alarms = append(alarms, faultAlarms(b)...)
 	if partitions, oldest := stuckEntries(b.Partitions); len(partitions) > 0 {
 		alarms = append(alarms, newAlarm(AlarmEntryStuck, b.Now.Add(-oldest),
 			fmt.Sprintf("The oldest entry of %s has waited for its row for %v, and the stream grows.",
@@ -117,50 +134,6 @@ func alarmsOf(points []Point, b *Board) []Alarm {
 			"Read the reasons with `stampede dead list`, then replay or drop the orders."))
 	}
 	return append(alarms, recoveryAlarms(b)...)
-}
-
-// storeAlarms returns the alarms about stores that respond and do not work well. The last sample of each node decides.
-func storeAlarms(b *Board) (alarms []Alarm) {
-	nodes := func(holds func(r *NodeReport) bool) (names string, found bool) {
-		var all []string
-		for _, n := range b.Nodes {
-			if n.Report != nil && holds(n.Report) {
-				all = append(all, n.Name)
-			}
-		}
-		return strings.Join(all, ", "), len(all) > 0
-	}
-	if names, found := nodes(func(r *NodeReport) bool { return r.ReadOnly }); found {
-		alarms = append(alarms, newAlarm(AlarmDatabaseReadOnly, b.Now, "The database is read-only for "+names+".",
-			"Connect the nodes to the primary, or set read_only = 0 if this server is the primary. Reservations wait in Redis."))
-	}
-	if names, found := nodes(func(r *NodeReport) bool { return r.NoConnections }); found {
-		alarms = append(alarms, newAlarm(AlarmDatabaseConnections, b.Now,
-			"The database accepts no further connections of "+names+".",
-			"Raise max_connections, or end other programs that use it. A node uses up to 40 connections."))
-	}
-	weak := ""
-	isWeak := func(r *NodeReport) bool {
-		weak = cmp.Or(weak, r.WeakSetting)
-		return r.WeakSetting != ""
-	}
-	if _, found := nodes(isWeak); found {
-		alarms = append(alarms, newAlarm(AlarmRedisSetting, b.Now, weak+".",
-			"Correct the setting now, in its file and with CONFIG SET. No node starts with it."))
-	}
-	var since shop.Millis
-	slow := func(r *NodeReport) bool {
-		if r.SlowSince == 0 || b.Now.Sub(r.SlowSince) < slowMin {
-			return false
-		}
-		since = max(since, r.SlowSince)
-		return true
-	}
-	if names, found := nodes(slow); found {
-		alarms = append(alarms, newAlarm(AlarmRedisSlow, since, fmt.Sprintf("Redis replies to %s after more than %v.", names, SlowRedis),
-			"Check the load of the Redis server, its slow log, and the network. Until then all buys are slow."))
-	}
-	return alarms
 }
 
 // recoveryAlarms returns the alarms about recoveries and about risks that would need one.
@@ -191,6 +164,10 @@ func recoveryAlarms(b *Board) (alarms []Alarm) {
 		alarms = append(alarms, newAlarm(AlarmPaymentsDiffer, b.Now,
 			fmt.Sprintf("%d orders differ from the records of the payment gateway.", n),
 			"List them with `stampede pay reconcile`. Refund payments without an order in the console, under Payments."))
+	}
+	if n := b.Payments.RefundsStuck; n > 0 {
+		alarms = append(alarms, newAlarm(AlarmRefundsStuck, b.Now, fmt.Sprintf("The payment gateway has rejected %d refunds.", n),
+			"Read their notes in the console, under Refunds, and correct the cause, then retry them."))
 	}
 	for _, n := range b.Nodes {
 		if n.Risk != "" {

@@ -120,12 +120,7 @@ type NodeReport struct {
 	Second      Flow           `json:"second"`
 	FiveSeconds Flow           `json:"five"` // over PointEvery
 	Payments    PaymentFigures `json:"payments"`
-	// SlowSince is since when the round trip to a Redis server is at least SlowRedis; 0: it is not.
-	SlowSince   shop.Millis `json:"slow_since,omitempty"`
-	WeakSetting string      `json:"weak_setting,omitempty"` // a setting of Redis with which no node would start
-	// ReadOnly and NoConnections: the database has rejected work because of this state within the last seconds.
-	ReadOnly      bool `json:"read_only,omitempty"`
-	NoConnections bool `json:"no_connections,omitempty"`
+	Faults      []Fault        `json:"faults,omitempty"`
 }
 
 // Lease is an exclusive right of a node until an instant.

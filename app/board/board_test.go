@@ -3,6 +3,7 @@ package board
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -92,16 +93,20 @@ func TestGrowingLagRaisesAnAlarm(t *testing.T) {
 // Every alarm is complete. TestAlarmsLinkToRunbookSections checks the link.
 func TestAlarmsAreComplete(t *testing.T) {
 	t.Parallel()
+	var faults []Fault
+	for _, texts := range faultTexts {
+		faults = append(faults, Fault{Name: texts.name})
+	}
 	b := Board{
 		Now: 1_000_000, Nodes: []NodeFigures{{
 			Name: "a", DatabaseMS: 5001, Risk: "its database was replaced", Problems: 2,
-			Report: &NodeReport{WeakSetting: "maxmemory-policy is allkeys-lru", ReadOnly: true, NoConnections: true, SlowSince: 995_000},
+			Report: &NodeReport{Faults: faults},
 		}},
 		Partitions: []PartitionFigures{
 			{OldestMS: 299_000}, {P: 1, OldestMS: 301_000}, {ClosedAt: 989_000}, {ClosedAt: 990_000},
 		},
 		Sales:    []Sale{{ID: 7, Stuck: "order 8 has no row"}, {ID: 8}},
-		Payments: PaymentFigures{Differences: 1},
+		Payments: PaymentFigures{Differences: 1, RefundsStuck: 1},
 	}
 	var growingLag []Point
 	for lag := range int64(8) {
@@ -120,6 +125,31 @@ func TestAlarmsAreComplete(t *testing.T) {
 	}
 	if len(slices.Compact(slices.Sorted(slices.Values(names)))) != len(alarmSections) {
 		t.Errorf("got the alarms %v, want %d different ones", names, len(alarmSections))
+	}
+}
+
+// The same fault of several nodes is one alarm: with its text, or its largest count, or else all nodes, and since its
+// first start.
+func TestFaultsOfAllNodesAreOneAlarm(t *testing.T) {
+	t.Parallel()
+	node := func(name string, faults ...Fault) NodeFigures {
+		return NodeFigures{Name: name, Report: &NodeReport{Faults: faults}}
+	}
+	b := Board{Now: 1000, Nodes: []NodeFigures{
+		node("a", Fault{Name: AlarmRedisSlow, Since: 900}, Fault{Name: AlarmMailsQuarantined, Count: 2}),
+		node("b", Fault{Name: AlarmRedisSlow, Since: 800}, Fault{Name: AlarmMailsQuarantined, Count: 3}),
+		node("c", Fault{Name: AlarmRedisSetting, Text: "appendonly is no"}),
+	}}
+	var got []string
+	for _, a := range faultAlarms(&b) {
+		got = append(got, fmt.Sprint(a.Since, " ", a.Message))
+	}
+	want := []string{
+		"1000 appendonly is no.", "800 Redis replies to a, b after more than 100ms.",
+		"1000 E-mails that the mail server has rejected: 3.",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got the alarms %q, want %q", got, want)
 	}
 }
 

@@ -6,17 +6,10 @@ import (
 	"stampede/app/shop"
 )
 
-// codes lists all codes of rejected buys, in the order of the counters.
-var codes = [...]shop.Code{
-	shop.BadRequest, shop.Unauthorized, shop.Forbidden, shop.NotFound, shop.UnknownOp, shop.NotOpen, shop.Closed,
-	shop.SoldOut, shop.LimitReached, shop.DuplicateKey,
-	shop.WrongState, shop.Conflict, shop.RateLimited, shop.Busy, shop.Paused, shop.PassRequired, shop.CaptchaRequired,
-	shop.AddressRequired, shop.OrderExpired, shop.Internal,
-}
-
+// codeNumbers maps each code to its index in shop.Codes, the order of the counters.
 var codeNumbers = func() map[shop.Code]int {
-	numbers := make(map[shop.Code]int, len(codes))
-	for i, code := range codes {
+	numbers := make(map[shop.Code]int, len(shop.Codes))
+	for i, code := range shop.Codes {
 		numbers[code] = i
 	}
 	return numbers
@@ -30,7 +23,7 @@ var soldOutNumber = codeNumbers[shop.SoldOut]
 type Counter struct {
 	attempts atomic.Int64
 	reserved atomic.Int64
-	rejected [len(codes)]atomic.Int64
+	rejected [len(shop.Codes)]atomic.Int64
 }
 
 // Count counts a buy by its result. A nil error means reserved now, or a repeat of a reservation.
@@ -82,8 +75,8 @@ func (c *Counter) Reserved() int64 { return c.reserved.Load() }
 
 // Rejected returns the number of rejected buys for each code.
 func (c *Counter) Rejected() map[shop.Code]int64 {
-	rejected := make(map[shop.Code]int64, len(codes))
-	for i, code := range codes {
+	rejected := make(map[shop.Code]int64, len(shop.Codes))
+	for i, code := range shop.Codes {
 		rejected[code] = c.rejected[i].Load()
 	}
 	return rejected

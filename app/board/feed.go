@@ -189,7 +189,10 @@ func (f *Feed) sample(now time.Time) (figures NodeFigures, duePoint shop.Millis)
 	defer f.mu.Unlock()
 	report := &state
 	report.At = f.Reader.Now()
-	report.SlowSince = sinceFirst(&f.slowSince, f.roundTrip >= SlowRedis, report.At)
+	since := sinceFirst(&f.slowSince, f.roundTrip >= SlowRedis, report.At)
+	if since != 0 && report.At.Sub(since) >= slowMin {
+		report.Faults = append(report.Faults, Fault{Name: AlarmRedisSlow, Since: since})
+	}
 	if len(f.samples) > 0 {
 		last, oldest := f.samples[len(f.samples)-1], f.samples[0]
 		report.Second = total.since(&last.total, now.Sub(last.at))

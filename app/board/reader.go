@@ -213,6 +213,17 @@ func (r *Reader) sales(ctx context.Context, now shop.Millis) ([]Sale, error) {
 	return r.withRates(sales, counters, now), nil
 }
 
+// StuckSales counts the sales of the board that wait for an operator after a recovery.
+func (r *Reader) StuckSales(ctx context.Context) (n int64, err error) {
+	sales, err := r.sales(ctx, r.Now())
+	for i := range sales {
+		if sales[i].Stuck != "" {
+			n++
+		}
+	}
+	return n, err
+}
+
 // boardSales lists the sales of the board that can be read. The next slot counts if it starts within 24 hours.
 func (r *Reader) boardSales(ctx context.Context, now shop.Millis) (sales []*shop.Sale) {
 	if r.Catalogue == nil {

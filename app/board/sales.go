@@ -239,7 +239,7 @@ func BuysOf(figures []SaleFigures) *SaleBuys {
 		latency.add(&figures[i].Latency)
 	}
 	for _, layer := range shop.Layers {
-		for _, code := range codes {
+		for _, code := range shop.Codes {
 			rejected := Rejected{Layer: layer, Code: code}
 			for i := range figures {
 				rejected.Buys += figures[i].Rejected[layer][code]

@@ -38,15 +38,27 @@ type BlankerJob struct {
 	After time.Duration // from the close of a sale; 0: personal data stays
 	// Counts holds totals since the start of the process.
 	Counts struct{ Orders, Failed atomic.Int64 }
+
+	failure atomic.Pointer[string] // of the last run
+}
+
+// Failure describes why the last run has failed; "": it has not.
+func (b *BlankerJob) Failure() string {
+	if text := b.failure.Load(); text != nil {
+		return *text
+	}
+	return ""
 }
 
 // Run calls RunOnce periodically until ctx ends.
 func (b *BlankerJob) Run(ctx context.Context) error {
 	return shop.Repeat(ctx, blankEvery, "remove old personal data", func(ctx context.Context) error {
-		err := b.RunOnce(ctx)
+		err, failure := b.RunOnce(ctx), ""
 		if err != nil {
 			b.Counts.Failed.Add(1)
+			failure = err.Error()
 		}
+		b.failure.Store(&failure)
 		return err
 	})
 }

@@ -12,6 +12,7 @@ import (
 
 	"stampede/app/account"
 	"stampede/app/admission"
+	"stampede/app/api"
 	"stampede/app/backoffice"
 	"stampede/app/board"
 	"stampede/app/catalog"
@@ -65,6 +66,8 @@ type parts struct {
 	blanker      *privacy.BlankerJob
 	accounts     *account.Accounts
 	board        boardParts
+	certificates certificates
+	httpMetrics  *api.Metrics
 	tracer       *trace.Tracer    // nil: no buy is traced
 	traces       *export.Exporter // exporter of the tracer's spans
 	storeMetrics storeMetrics
@@ -77,7 +80,10 @@ type parts struct {
 // and realtime.
 func (s *Server) compose(stores *stores, lease *store.NodeLease) (*parts, error) {
 	c, registry, version := &s.config, s.registry, s.options.Version
-	p := &parts{stores: stores, lease: lease, clock: s.clock, stale: make(chan int, c.Partitions)}
+	p := &parts{
+		stores: stores, lease: lease, clock: s.clock, stale: make(chan int, c.Partitions),
+		httpMetrics: api.NewMetrics(),
+	}
 	p.board.latency = &board.BuyLatency{}
 	p.tracer = c.tracer()
 	p.board.counts = board.BuyCounts{Node: &board.Counters{}, Sales: &board.SaleCounts{
@@ -204,6 +210,7 @@ func (s *Server) compose(stores *stores, lease *store.NodeLease) (*parts, error)
 		Counts: &p.board.counts,
 	}
 	p.composeHub(c, registry)
+	p.certificates.compose(c, registry)
 	p.composeBoard(c, version, metrics, registry)
 	registry.MustRegister(&p.storeMetrics)
 	return p, p.composeTraces(c, version, registry) // last, because the exporter starts immediately

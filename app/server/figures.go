@@ -21,7 +21,7 @@ type boardParts struct {
 	latency *board.BuyLatency
 	feed    *board.Feed
 
-	openTrades, differences atomic.Int64 // last counts; only on nodes with the role sweeper
+	backlogs backlogs
 	// weakSetting is a setting of Redis with which no node would start; "" or nil: none. Only on nodes with the role
 	// sweeper.
 	weakSetting atomic.Pointer[string]
@@ -55,6 +55,10 @@ func (p *parts) composeBoard(c *Config, version string, streamMetrics *streams.M
 		counter(registry, "stampede_database_rejections_total", "Work that the database rejected because of its state.",
 			func() int64 { n, _ := p.stores.db.Rejections(fault, 0); return n }, "reason", fault.String())
 	}
+	p.exportBacklogs(registry)
+	p.storeMetrics.count("stampede_sales_stuck",
+		"Sales of the open slots and of the next one that wait for an operator after a recovery. NaN: Redis was unreachable.",
+		b.feed.Reader.StuckSales)
 	p.storeMetrics.gauge("stampede_sales_open", "Sales that are open and not paused, in this node's catalogue.",
 		func() float64 {
 			ctx, cancel := context.WithTimeout(context.Background(), scrapeWait)
@@ -84,17 +88,13 @@ func (p *parts) firstPublished(order, sale shop.ID) {
 	}
 }
 
-// recentRejections is how long a rejection of the database raises an alarm. Each node writes at least every few
-// seconds.
-const recentRejections = 10 * time.Second
-
 // sampler returns a function that reads the state and the counters of this node. CPU load is measured between two
 // calls.
 func (p *parts) sampler(
 	c *Config, version string, streamMetrics *streams.Metrics,
 ) func() (board.NodeFigures, board.NodeReport, board.Flow) {
 	start, roles, all := time.Now(), c.Roles.names(), &p.board.counts.Node.All
-	busy, measuredAt := cpuTime(), time.Now()
+	busy, measuredAt, findFaults := cpuTime(), time.Now(), p.faultFinder()
 	return func() (board.NodeFigures, board.NodeReport, board.Flow) {
 		n := board.NodeFigures{
 			ID: p.lease.Node(), Name: nodeName(p.lease), Version: version, Roles: roles,
@@ -117,11 +117,7 @@ func (p *parts) sampler(
 			Errors: loggedErrors.Load(), Rejected: all.Rejected(), Latency: p.board.latency.Counts(),
 		}
 		f.Confirmed = streamMetrics.Settled() - f.Hidden // read after Hidden, so that the difference is never negative
-		report := board.NodeReport{Payments: p.paymentFigures()}
-		_, report.ReadOnly = p.stores.db.Rejections(store.ReadOnly, recentRejections)
-		_, report.NoConnections = p.stores.db.Rejections(store.NoConnections, recentRejections)
-		report.WeakSetting = p.board.weak()
-		return n, report, f
+		return n, board.NodeReport{Payments: p.paymentFigures(), Faults: findFaults()}, f
 	}
 }
 
@@ -133,23 +129,8 @@ func (p *parts) paymentFigures() (f board.PaymentFigures) {
 	if p.backOffice.refunder != nil {
 		f.RefundsStuck = p.backOffice.refunder.Backlog().Stuck
 	}
-	f.Open, f.Differences = p.board.openTrades.Load(), p.board.differences.Load()
+	f.Open, f.Differences = p.board.backlogs.openTrades.Load(), p.board.backlogs.differences.Load()
 	return f
-}
-
-// countTrades counts open payments and differences for the board.
-func (p *parts) countTrades(ctx context.Context) error {
-	return shop.Repeat(ctx, board.PointEvery, "count open payments", func(ctx context.Context) error {
-		n, err := p.stores.db.Payments().OpenTrades(ctx)
-		if err != nil {
-			return err
-		}
-		p.board.openTrades.Store(n)
-		if n, err = p.stores.db.Differences().Count(ctx); err == nil {
-			p.board.differences.Store(n)
-		}
-		return err
-	})
 }
 
 // heapBytes returns the memory of live objects and of dead objects that are not collected yet, in bytes.

@@ -98,6 +98,8 @@ func (p *parts) startJobs(d *jobs, c *Config) {
 	}
 	if c.Roles.Sweeper {
 		d.start("reconciler", p.reconciler.Run)
+		d.start("backlogs", p.countBacklogs)
+		d.start("certificates", p.certificates.run)
 		d.start("publish watermark", p.watermark.Run)
 		d.start("operations on sales", (&backoffice.SaleFinisherJob{Partitions: c.Partitions, Service: p.services.sales}).Run)
 		d.start("eraser", (&privacy.EraserJob{Store: p.stores.db, Now: p.clock.Now}).Run)
@@ -115,9 +117,6 @@ func (p *parts) startJobs(d *jobs, c *Config) {
 		}
 	}
 	p.money.start(d, c)
-	if c.Roles.Sweeper && p.money.closer != nil {
-		d.start("open payments", p.countTrades)
-	}
 	p.backOffice.start(d, c)
 	p.mails.start(d, c)
 	if p.demoSchedule != nil {

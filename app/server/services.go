@@ -46,8 +46,7 @@ type services struct {
 
 // handler returns the HTTP routes. closing ends long polls and rejects new sockets.
 func (p *parts) handler(c *Config, closing <-chan struct{}, registry *prometheus.Registry) fasthttp.RequestHandler {
-	metrics := api.NewMetrics()
-	registry.MustRegister(metrics)
+	registry.MustRegister(p.httpMetrics)
 	service := p.catalogueService(c)
 	s := &p.services
 	o := api.Options{
@@ -65,7 +64,7 @@ func (p *parts) handler(c *Config, closing <-chan struct{}, registry *prometheus
 
 		Mount: p.hub.Mount, Page: embeddedPage(), AsyncAPI: realtime.AsyncAPI, Zone: c.TimeZone.Location,
 		Public: c.publicOrigin(), Origins: c.Origins, Proxies: c.Proxies,
-		Closing: closing, Metrics: metrics, Blocked: p.auth.blocks.Address, Switches: p.switches.Now,
+		Closing: closing, Metrics: p.httpMetrics, Blocked: p.auth.blocks.Address, Switches: p.switches.Now,
 		Texts:      p.texts.Now,
 		Handshakes: limits.Pace{Rate: c.HandshakeRate, Period: time.Second, Burst: c.HandshakeBurst},
 		Admit:      p.limits.TakeHTTP, AdmitBuy: p.buyLimiter().Admit, Tracer: p.tracer,

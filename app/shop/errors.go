@@ -35,6 +35,13 @@ const (
 	Internal        Code = "internal"
 )
 
+// Codes lists all codes.
+var Codes = [...]Code{
+	BadRequest, Unauthorized, Forbidden, NotFound, UnknownOp, NotOpen, Closed, SoldOut, LimitReached, DuplicateKey,
+	WrongState, Conflict, RateLimited, Busy, Paused, PassRequired, CaptchaRequired, AddressRequired, OrderExpired,
+	Internal,
+}
+
 // Error is an error for clients: a code for programs, a sentence for people, and details. All other errors are wrapped
 // with a verb phrase; AsError turns them into Internal for clients.
 type Error struct {

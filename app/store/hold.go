@@ -127,6 +127,12 @@ func (s Payments) resolve(ctx context.Context, tx bun.Conn, order shop.ID, outco
 	return err
 }
 
+// CountUnresolved counts late payments that were received before the given instant.
+func (s Payments) CountUnresolved(ctx context.Context, before shop.Millis) (n int64, err error) {
+	err = s.db.NewRaw("SELECT COUNT(*) FROM payments WHERE unsettled_since < ?", before).Scan(ctx, &n)
+	return n, wrap("count unresolved payments", err)
+}
+
 // Unresolved lists late payments that were received before the given instant, the oldest first. It omits the first
 // `skip` payments.
 func (s Payments) Unresolved(

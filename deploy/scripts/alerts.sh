@@ -5,8 +5,8 @@
 #   alerts.sh          checks rules and metrics, runs the unit tests of the rules, fires every alert once in a live run
 #   alerts.sh rules    only the checks without a live run
 #
-# The live run has two nodes on private stores, one node on a small Redis Cluster, shoppers on sockets, and Prometheus,
-# which scrapes every second. The run causes each fault, waits until its alert fires, repairs the fault and waits until
+# The live run has two nodes on private stores, one node on a small Redis Cluster, one node that takes payments at a
+# simulated gateway, shoppers on sockets, and Prometheus, which scrapes every second. The run causes each fault, waits until its alert fires, repairs the fault and waits until
 # the alert ends. The last line is `N passed, N failed`.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -112,7 +112,7 @@ crowd() {
 live() {
   local name
   declare -gA listen metrics nodes
-  for name in a b c; do listen[$name]=$(free_port) metrics[$name]=$(free_port); done
+  for name in a b c d; do listen[$name]=$(free_port) metrics[$name]=$(free_port); done
   prometheus=$(free_port)
   sql 'CREATE DATABASE alerts'
   # The nodes use an ordinary account, which cannot write while the database is read-only.
@@ -132,6 +132,8 @@ rule_files: [$PWD/deploy/prometheus/alerts.yml]
 scrape_configs:
   - job_name: stampede
     static_configs: [{targets: ["127.0.0.1:${metrics[a]}", "127.0.0.1:${metrics[b]}", "127.0.0.1:${metrics[c]}"]}]
+  - job_name: money # starts later, so its node may be down
+    static_configs: [{targets: ["127.0.0.1:${metrics[d]}"]}]
 END
   prometheus --config.file="$TMPDIR/prometheus.yml" --storage.tsdb.path="$TMPDIR/tsdb" \
     --web.listen-address="127.0.0.1:$prometheus" >"$TMPDIR/prometheus.log" 2>&1 </dev/null &
@@ -219,6 +221,8 @@ END
   redis-cli -u "$STAMPEDE_REDIS_URL" DEL 'stampede:{0}:dead' >/dev/null # the entry belongs to no order
   ends StampedeDeadLetters 30
 
+  money_faults
+
   store mariadb STOP
   sleep 3 # reservations arrive and get no rows
   redis-cli -u "$STAMPEDE_REDIS_URL" FLUSHALL >/dev/null
@@ -227,6 +231,106 @@ END
   fires StampedeErrors 60
   ends StampedeReservationsLost 120
   ends StampedeErrors 120
+}
+
+# field NAME: prints a field of the JSON response on standard input.
+field() { sed -E 's/.*"'"$1"'":"?([^",}]+).*/\1/'; }
+
+# call METHOD PATH [JSON]: calls the API of node d as a guest.
+call() {
+  curl -sS -X "$1" "http://127.0.0.1:${listen[d]}/api/v1$2" -H "Authorization: Bearer ${token:-}" \
+    -H 'Content-Type: application/json' ${3:+-d "$3"}
+}
+
+# money_faults causes the faults of payments, postings and certificates on node d, which has its own shop.
+money_faults() {
+  local redis=$STAMPEDE_TEST_REDIS/7 gateway certificate token sale order key
+  local -x STAMPEDE_REDIS_URL=$STAMPEDE_TEST_REDIS/7 STAMPEDE_MYSQL_DSN=${STAMPEDE_TEST_MYSQL}alerts_money
+  gateway=$(free_port) certificate=$(free_port)
+  bin/stampede alipay-sim --listen "127.0.0.1:$gateway" --data "$TMPDIR/alipay" >"$TMPDIR/alipay.log" 2>&1 </dev/null &
+  others+=($!)
+  local simulator=$!
+  wait_for 10 test -s "$TMPDIR/alipay/env"
+  openssl req -x509 -newkey rsa:2048 -nodes -days 5 -subj /CN=127.0.0.1 -keyout "$TMPDIR/key.pem" -out "$TMPDIR/page.pem" \
+    2>/dev/null
+  openssl s_server -accept "127.0.0.1:$certificate" -cert "$TMPDIR/page.pem" -key "$TMPDIR/key.pem" -quiet \
+    >"$TMPDIR/page.log" 2>&1 </dev/null &
+  others+=($!)
+  sql 'CREATE DATABASE alerts_money'
+  bin/stampede migrate up
+  bin/stampede seed --rolling
+  sql 'RENAME TABLE alerts_money.addresses TO alerts_money.renamed'
+  (
+    set -a
+    # shellcheck disable=SC1091
+    source "$TMPDIR/alipay/env"
+    STAMPEDE_PAY_WINDOW=5s STAMPEDE_GUEST_LOGIN=true STAMPEDE_PERSONAL_DATA_AFTER=48h \
+      STAMPEDE_PUBLIC_URL=https://127.0.0.1:$certificate STAMPEDE_LISTEN=127.0.0.1:${listen[d]} \
+      STAMPEDE_METRICS_LISTEN=127.0.0.1:${metrics[d]} exec bin/stampede serve >"$TMPDIR/d.log" 2>&1 </dev/null
+  ) &
+  nodes[d]=$!
+  wait_for 60 curl -fsS "http://127.0.0.1:${metrics[d]}/readyz"
+  fires StampedeCertificateEnds 40
+  fires StampedePersonalDataStays 40
+  sql 'RENAME TABLE alerts_money.renamed TO alerts_money.addresses'
+
+  for _ in {1..12}; do curl -sS -d 'trade_no=1&sign=x&sign_type=RSA2' "http://127.0.0.1:${listen[d]}/api/v1/payments/alipay/notify"; done
+  fires StampedeForgedNotifications 40
+
+  token=$(call POST /auth/guest | field access)
+  sale=$(call GET '/sales?phase=open&size=1' | sed -E 's/^\{"sales":\[\{"id":"([0-9]+)".*/\1/')
+  order=$(call POST "/sales/$sale/buy" '{"qty":1,"key":"a-late-buyer","address":{"name":"Ada","phone":"13800000000","text":"1 Long Street"}}' |
+    field order)
+  wait_for 20 eval "call GET /orders/$order | grep -q pending"
+  call POST "/orders/$order/pay" '{"via":"page"}' >"$TMPDIR/pay.json"
+  kill -STOP "$simulator"
+  fires StampedeTradesUnanswered 120
+  kill -CONT "$simulator"
+  ends StampedeTradesUnanswered 120
+  ends StampedeForgedNotifications 60
+
+  sql "INSERT INTO alerts_money.differences VALUES (1, 'odd', 'a drill', 1)"
+  fires StampedePaymentsDiffer 40
+  sql 'DELETE FROM alerts_money.differences'
+  ends StampedePaymentsDiffer 40
+
+  sql "INSERT INTO alerts_money.refunds VALUES ('R1', 1, 'stuck', 100, 'a drill', 0, 1, 0, 1, 0, 1, NULL, '')"
+  fires StampedeRefundsStuck 40
+  sql 'DELETE FROM alerts_money.refunds'
+  ends StampedeRefundsStuck 40
+
+  sql "INSERT INTO alerts.payments VALUES ('T1', 1, 100, 1, 1, 'late', 1)" # its nodes take no payments and do not decide
+  fires StampedePaymentsUndecided 40
+  sql 'DELETE FROM alerts.payments'
+  ends StampedePaymentsUndecided 40
+
+  for key in 'backoffice}:parked' 'mail}:dead'; do
+    redis-cli -u "$redis" XADD "stampede:{$key" '*' kind rubbish >/dev/null
+  done
+  fires StampedePostingsQuarantined 40
+  fires StampedeMailsQuarantined 40
+  redis-cli -u "$redis" DEL 'stampede:{backoffice}:parked' >/dev/null
+  redis-cli -u "$redis" DEL 'stampede:{mail}:dead' >/dev/null
+  ends StampedePostingsQuarantined 40
+  ends StampedeMailsQuarantined 40
+
+  sql "UPDATE alerts_money.sales SET taken = taken + 1 WHERE id = $sale"
+  fires StampedeSalesDiffer 60
+  sql "UPDATE alerts_money.sales SET taken = taken - 1 WHERE id = $sale"
+  ends StampedeSalesDiffer 60
+
+  key=$(redis-cli -u "$redis" --scan --pattern "stampede:{*}:sale:$sale")
+  redis-cli -u "$redis" HSET "$key" stuck 'a drill' >/dev/null
+  fires StampedeSaleStuck 40
+  redis-cli -u "$redis" HDEL "$key" stuck >/dev/null
+  ends StampedeSaleStuck 40
+
+  store mariadb STOP # the recovery cannot end
+  redis-cli -u "$redis" HSET 'stampede:{0}:meta' state recovering lost 1 closed_at 1 >/dev/null
+  fires StampedePartitionClosed 40
+  store mariadb CONT
+  ends StampedePartitionClosed 60
+  kill "${nodes[d]}"
 }
 
 metrics_are_fine() { curl -fsS "http://127.0.0.1:${metrics[a]}/metrics" | promtool check metrics; }

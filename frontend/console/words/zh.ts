@@ -443,6 +443,42 @@ export const zh: ConsoleWords = {
       message: 'Redis 的响应时间超过 100 毫秒。',
       do: '检查 Redis 服务器的负载、慢日志和网络。在此之前所有抢购都会变慢。',
     },
+    refunds_stuck: {
+      message: '有退款被支付网关拒绝。',
+      do: '在“退款”页查看原因，排除后重试。',
+    },
+    payments_undecided: {
+      message: '有迟到的付款超过 5 分钟仍未处理。',
+      do: '检查 sweeper 是否在运行、活动的行是否被锁。',
+    },
+    notifications_forged: {
+      message: '一分钟内有大量伪造的支付通知。',
+      do: '将 STAMPEDE_ALIPAY_PUBLIC_KEY 与支付宝应用的设置核对；若密钥正确，请封禁发送者。',
+    },
+    trades_unanswered: {
+      message: '支付网关没有响应，有订单在等待付款结束。',
+      do: '检查支付网关和网络。在此之前这些订单的库存保持占用。',
+    },
+    postings_quarantined: {
+      message: '后台系统拒收了订单消息。',
+      do: '用 stampede backoffice parked list 查看响应，修正接收方后重放。',
+    },
+    mails_quarantined: {
+      message: '邮件服务器拒收了邮件。',
+      do: '用 stampede mail list 查看响应，然后重试或丢弃。',
+    },
+    sales_differ: {
+      message: '有活动在 Redis 与数据库之间不一致。',
+      do: '用 stampede audit 找出，然后恢复其分区。',
+    },
+    personal_data_stays: {
+      message: '无法删除过期的个人信息。',
+      do: '排除日志中的原因；任务会在十分钟内继续。',
+    },
+    certificate_ends: {
+      message: '有证书即将到期或已经到期。',
+      do: '更换证书，并重新加载其服务器或重启节点。',
+    },
   },
   lost: '服务器没有响应。',
   unknown: '无法读取服务器的响应。',
