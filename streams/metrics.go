@@ -150,7 +150,7 @@ func NewStreamCollector(i *Inventory) *StreamCollector {
 		gauge("stream_waiting", "Reservations without a row: lag + pending."),
 		gauge("stream_length", "Entries in the stream, settled ones included."),
 		gauge("dead_letters", "Entries that failed permanently and wait for an operator."),
-		gauge("deadlines", "Unpaid orders in the delay queue."),
+		gauge("deadlines", "Orders in the delay queue: each until its payment deadline, also if it is paid before."),
 		gauge("stream_oldest_seconds", "Age of the oldest reservation that waits for its row; 0: none waits."),
 		gauge("partition_rejects_writes", "1 if the partition replied to this scrape and rejected a write."),
 		gauge("partition_closed", "1 if the partition is closed for a recovery, so that buys of its sales return busy."),

@@ -17,8 +17,8 @@ const (
 	figuresLife = 5 * time.Second
 	// nodeLife is how long the figures of a node are kept after its last report.
 	nodeLife = time.Minute
-	// boardSales is the maximum number of sales on a board.
-	boardSales = 60
+	// MaxSales is the maximum number of sales on a board.
+	MaxSales = 60
 )
 
 // Board is the state of the whole shop at an instant. Values per second are sums over all nodes.
@@ -88,7 +88,7 @@ type PartitionFigures struct {
 	Pending   int64 `json:"pending"`   // delivered, not settled; lag + pending entries wait for their rows
 	OldestMS  int64 `json:"oldest_ms"` // age of the oldest waiting entry; 0: none
 	Dead      int64 `json:"dead"`      // dead letters
-	Deadlines int64 `json:"deadlines"` // unpaid orders in the delay queue
+	Deadlines int64 `json:"deadlines"` // orders before their payment deadline, also those that were paid since
 
 	Unreachable bool `json:"away,omitempty"`    // unreachable; the other numbers are 0
 	Rejects     bool `json:"rejects,omitempty"` // accepts reads and rejects writes

@@ -243,7 +243,7 @@ func (r *Reader) boardSales(ctx context.Context, now shop.Millis) (sales []*shop
 			sales = append(sales, slotSales...)
 		}
 	}
-	return sales[:min(len(sales), boardSales)]
+	return sales[:min(len(sales), MaxSales)]
 }
 
 // withRates returns each sale with its counters and its rate.

@@ -15,9 +15,11 @@ import (
 
 const minSecret = account.MinKeyBytes
 
-// ignoredVariables lists variables of the operators' commands, the tests and the scripts. The server ignores them.
-var ignoredVariables = []string{
-	"URL", "TOKEN", "TEST_REDIS", "TEST_MYSQL", "TEST_REDIS_SERVER", "TEST_MYSQL_SERVER", "TEST_STORES", "BIN",
+// isIgnored reports whether the variable belongs to the operators' commands, the tests, the scripts or a Kubernetes
+// Service, and not to the server.
+func isIgnored(name string, vars map[string]string) bool {
+	return slices.Contains([]string{"URL", "TOKEN", "BIN"}, name) || strings.HasPrefix(name, "TEST_") ||
+		isServiceLink(name, vars)
 }
 
 // Problem describes one invalid variable and its correction.
@@ -82,7 +84,7 @@ func Load(environ []string) (Config, error) {
 	setCrashPoint(vars, &p)
 	setBenchMode(vars)
 	for name := range vars {
-		if _, ok := known[name]; !ok && !slices.Contains(ignoredVariables, name) && !isServiceLink(name, vars) {
+		if _, ok := known[name]; !ok && !isIgnored(name, vars) {
 			p.add(name, unknownMessage(name, known))
 		}
 	}

@@ -21,6 +21,7 @@ import (
 	"stampede/app/outbox"
 	"stampede/app/recovery"
 	"stampede/app/shop"
+	"stampede/app/store"
 )
 
 const (
@@ -239,6 +240,9 @@ func (s *Server) runWithStores(ctx context.Context, stores *stores, serve func(r
 	}
 	if err == nil {
 		s.setReady(stores, lease.Node())
+		if c.Roles.API {
+			s.suggestFirstAdmin(ctx, stores.db)
+		}
 		<-ctx.Done()
 	}
 	return errors.Join(err, s.shutDown(p, d, stopJobs))
@@ -269,6 +273,17 @@ func (s *Server) setReady(stores *stores, node int) {
 		"version", s.options.Version)
 	if s.options.OnReady != nil {
 		s.options.OnReady(about)
+	}
+}
+
+// suggestFirstAdmin logs the console's address and the command for its first account while no account may use it.
+func (s *Server) suggestFirstAdmin(ctx context.Context, db *store.Store) {
+	switch found, err := db.Accounts().HasAdmin(ctx); {
+	case err != nil:
+		slog.WarnContext(ctx, "cannot search for an admin", "err", err)
+	case !found:
+		slog.InfoContext(ctx, "this shop has no admin yet: add one, then log in at the console", "console",
+			s.config.PublicURL+"/console", "command", "stampede user add EMAIL --role admin --password < password.txt")
 	}
 }
 

@@ -132,6 +132,12 @@ func (s Accounts) SetRole(ctx context.Context, id shop.ID, role shop.Role) error
 	})
 }
 
+// HasAdmin reports whether an account has the role admin.
+func (s Accounts) HasAdmin(ctx context.Context) (found bool, err error) {
+	err = s.db.NewRaw("SELECT EXISTS (SELECT 1 FROM users WHERE role = ?)", shop.Admin).Scan(ctx, &found)
+	return found, wrap("search for an admin", err)
+}
+
 // settingAdmins counts the changes that may remove an admin.
 const settingAdmins = "admins_version"
 

@@ -3,7 +3,9 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -27,9 +29,13 @@ type buyFigures struct {
 	Millis [3]int64 `json:"ms"` // p50, p99, maximum
 }
 
-// appendRolling appends the part about the rolling restart to RESULTS.md. rolling.sh --write measures its figures.
+// appendRolling appends the part about the rolling restart to RESULTS.md. rolling.sh --write measures its figures; in a
+// folder without them the part is omitted.
 func appendRolling(folder string, pages map[string][]byte) error {
 	text, err := os.ReadFile(filepath.Join(folder, rollingFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}

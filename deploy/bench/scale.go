@@ -42,10 +42,11 @@ func extrapolate(rounds []Round) map[string]any {
 	redisCores := targetBuys * redisMicros / 1e6
 	shards := math.Ceil(redisCores / busyShare)
 	orders := targetBuys * targetBurst
-	primaries := math.Ceil(targetBuys / (rowsPerSec * busyShare))
+	rows := rowsPerSec * busyShare // of the database, which has one primary
+	waiting := max(0, (targetBuys-rows)*targetBurst)
 	gbit := (frames*tickWire + targetBuys*orderWire) * 8 / 1e9 // per second
 	egressGB := frames * tickWire * 3600 / 1e9                 // per hour
-	machines := nodes + standby*math.Ceil(shards/nodeCores) + standby*primaries
+	machines := nodes + standby*math.Ceil(shards/nodeCores) + standby
 	fewNodes := math.Ceil((targetSockets*fewTicks*frameMicros/1e6 + buyCores) / busyShare / nodeCores)
 	reconnectsPerSec := crowdSize / median(rounds, "crowd/reconnect all_back_s")
 	perNode := targetSockets / nodes
@@ -59,12 +60,11 @@ func extrapolate(rounds []Round) map[string]any {
 		"nodeBack":         perNode / (nodes - 1) / (reconnectsPerSec * nodeCores / float64(rounds[0].Machine.Cores)),
 
 		"partitionBuys": busyShare * 1e6 / redisMicros, "partitions": shards * partitionsPerPrimary,
-		"primaryRows": rowsPerSec * busyShare,
+		"primaryRows": rows,
 		"fewTicks":    fewTicks, "fewNodes": max(fewNodes, byMemory),
 		"fewUSD":     egressGB * fewTicks / targetTicks * egressUSD,
 		"fewGbit":    (targetSockets*fewTicks*tickWire + targetBuys*orderWire) * 8 / 1e9,
 		"changeWire": changeWire, "insideGbit": targetBuys * changeWire * nodes * 8 / 1e9, "room": partitionsPerPrimary,
-		"waits": burst(rowsPerSec),
 
 		"sockets": targetSockets, "buys": targetBuys, "ticks": targetTicks, "burst": targetBurst,
 		"busyShare": busyShare, "nodeCores": nodeCores, "nodeMemory": nodeMemory, "nodePrice": nodePrice,
@@ -74,7 +74,7 @@ func extrapolate(rounds []Round) map[string]any {
 		"buyCores": buyCores, "memoryGB": memoryGB,
 		"nodes": nodes, "byCores": byCores, "byMemory": byMemory, "socketsPerNode": targetSockets / nodes,
 		"redisCores": redisCores, "shards": shards, "redisGB": orders * redisBytes / (1 << 30),
-		"primaries": primaries, "drain": burst(rowsPerSec)[0].MaxWait,
+		"waiting": waiting, "drain": waiting / rows,
 		"commits": targetBuys / 500, "writtenMB": targetBuys * rowBytes / 1e6,
 		"gbit": gbit, "gbitPerNode": gbit / nodes, "machines": machines, "machinesUSD": machines * nodePrice,
 		"egressGB": egressGB, "egressHourUSD": egressGB * egressUSD,
@@ -83,35 +83,3 @@ func extrapolate(rounds []Round) map[string]any {
 
 // crowdSize is the number of sockets that reconnect in the measured step.
 const crowdSize = 18_000.0
-
-// burstWaits describes the waiting orders of a burst for a number of database primaries.
-type burstWaits struct {
-	Primaries  int
-	MaxWaiting float64 // maximum number of waiting orders
-	MaxWait    float64 // longest time from a buy to its order, seconds
-	DrainTime  float64 // time from the last buy until no order waits, seconds
-}
-
-// burst simulates the burst in small time steps with one, two and three primaries, which share the orders evenly.
-// Orders beyond their rate wait in the streams, first in, first out.
-func burst(rowsPerSec float64) []burstWaits {
-	const step = 0.01 // s
-	var all []burstWaits
-	for primaries := 1; primaries <= 3; primaries++ {
-		w := burstWaits{Primaries: primaries}
-		rate, waiting := rowsPerSec*busyShare*float64(primaries), 0.0
-		for i := 0; ; i++ {
-			at := float64(i) * step
-			if at < targetBurst {
-				waiting += targetBuys * step
-			} else if waiting <= 0 {
-				w.DrainTime = max(0, at-targetBurst)
-				break
-			}
-			waiting = max(0, waiting-rate*step)
-			w.MaxWaiting, w.MaxWait = max(w.MaxWaiting, waiting), max(w.MaxWait, waiting/rate)
-		}
-		all = append(all, w)
-	}
-	return all
-}

@@ -2,8 +2,10 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -55,6 +57,39 @@ func TestResultsMatchTheStoredRounds(t *testing.T) {
 			t.Errorf("round %d is of revision %q, round 1 of %q", r.Number, r.Machine.Revision,
 				rounds[0].Machine.Revision)
 		}
+	}
+}
+
+// TestResultsNameACommit: the revision of RESULTS.md can be checked out and measured again.
+func TestResultsNameACommit(t *testing.T) {
+	t.Parallel()
+	rounds, err := readRounds(roundsFolder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	revision := rounds[0].Machine.Revision
+	output, err := exec.CommandContext(t.Context(), "git", "merge-base", "--is-ancestor", revision, "HEAD").CombinedOutput()
+	if err != nil {
+		t.Errorf("revision %q is not a commit of this history: %v %s", revision, err, output)
+	}
+	if len(rounds) < 3 {
+		t.Errorf("got %d rounds, want at least 3", len(rounds))
+	}
+}
+
+// TestNewFolderGetsItsPages: rounds in a folder without figures of other runs are rendered.
+func TestNewFolderGetsItsPages(t *testing.T) {
+	t.Parallel()
+	rounds, err := readRounds(roundsFolder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := filepath.Join(t.TempDir(), "new")
+	if err := errors.Join(writeRounds(folder, rounds), run(t.Context(), flags{out: folder, render: true})); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(filepath.Join(folder, "RESULTS.md")); err != nil || !strings.Contains(string(text), "| rounds |") {
+		t.Errorf("got %v and %.100q, want a page of results", err, text)
 	}
 }
 

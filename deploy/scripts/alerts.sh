@@ -242,6 +242,8 @@ call() {
     -H 'Content-Type: application/json' ${3:+-d "$3"}
 }
 
+open_sale() { call GET '/sales?phase=open&size=1' | sed -E 's/^\{"sales":\[\{"id":"([0-9]+)".*/\1/'; }
+
 # money_faults causes the faults of payments, postings and certificates on node d, which has its own shop.
 money_faults() {
   local redis=$STAMPEDE_TEST_REDIS/7 gateway certificate token sale order key
@@ -258,7 +260,6 @@ money_faults() {
   others+=($!)
   sql 'CREATE DATABASE alerts_money'
   bin/stampede migrate up
-  bin/stampede seed --rolling
   sql 'RENAME TABLE alerts_money.addresses TO alerts_money.renamed'
   (
     set -a
@@ -273,12 +274,15 @@ money_faults() {
   fires StampedeCertificateEnds 40
   fires StampedePersonalDataStays 40
   sql 'RENAME TABLE alerts_money.renamed TO alerts_money.addresses'
+  bin/stampede seed --rolling # afterwards, because personal data is not removed around openings
 
-  for _ in {1..12}; do curl -sS -d 'trade_no=1&sign=x&sign_type=RSA2' "http://127.0.0.1:${listen[d]}/api/v1/payments/alipay/notify"; done
+  for _ in {1..12}; do
+    curl -sS -o /dev/null -d 'trade_no=1&sign=x&sign_type=RSA2' "http://127.0.0.1:${listen[d]}/api/v1/payments/alipay/notify"
+  done
   fires StampedeForgedNotifications 40
 
   token=$(call POST /auth/guest | field access)
-  sale=$(call GET '/sales?phase=open&size=1' | sed -E 's/^\{"sales":\[\{"id":"([0-9]+)".*/\1/')
+  sale=$(open_sale)
   order=$(call POST "/sales/$sale/buy" '{"qty":1,"key":"a-late-buyer","address":{"name":"Ada","phone":"13800000000","text":"1 Long Street"}}' |
     field order)
   wait_for 20 eval "call GET /orders/$order | grep -q pending"
@@ -319,6 +323,7 @@ money_faults() {
   sql "UPDATE alerts_money.sales SET taken = taken - 1 WHERE id = $sale"
   ends StampedeSalesDiffer 60
 
+  sale=$(open_sale)
   key=$(redis-cli -u "$redis" --scan --pattern "stampede:{*}:sale:$sale")
   redis-cli -u "$redis" HSET "$key" stuck 'a drill' >/dev/null
   fires StampedeSaleStuck 40

@@ -22,7 +22,7 @@ esac
 
 for program in go node npm git; do
   if ! command -v "$program" >/dev/null; then
-    echo "$program is missing: the build of Stampede requires Go 1.26, Node 20, npm and git"
+    echo "$program is missing: the build of Stampede requires Go 1.26, Node 20 or later, npm and git"
     echo '0 passed, 1 failed'
     exit 1
   fi

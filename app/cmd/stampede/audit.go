@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"text/tabwriter"
 
 	"stampede/app/recovery"
 	"stampede/app/server"
@@ -45,8 +44,8 @@ func (a *audit) Run(e *env) error {
 }
 
 func (e *env) auditTable(reports []recovery.AuditReport, failed int) error {
-	err := table(e, tabwriter.AlignRight,
-		"sale\tinitial\tadded\tstock\theld\tsold\twithdrawn\twaiting\tverdict\t",
+	err := figures(e,
+		"sale\tinitial\tadded\tstock\theld\tsold\twithdrawn\twaiting\tverdict",
 		reports, func(r recovery.AuditReport) []any {
 			verdict, c := "proved", r.Redis
 			switch {
@@ -55,7 +54,7 @@ func (e *env) auditTable(reports []recovery.AuditReport, failed int) error {
 			case !r.Loaded:
 				verdict, c = "not in Redis", r.Database
 			}
-			return []any{r.Sale, c.Initial, c.Added, c.Stock, c.Held, c.Sold, c.Withdrawn, r.Waiting, verdict, ""}
+			return []any{r.Sale, c.Initial, c.Added, c.Stock, c.Held, c.Sold, c.Withdrawn, r.Waiting, verdict}
 		})
 	if err != nil {
 		return err

@@ -71,7 +71,7 @@ func (c checkconfig) Run(e *env) error {
 	if c.JSON {
 		return errors.Join(e.json(report), report.verdict(config.AllowWeakStores))
 	}
-	err = table(e, 0, "", report.Settings, func(s server.Setting) []any { return []any{s.Name, s.Value} })
+	err = table(e, "", report.Settings, func(s server.Setting) []any { return []any{s.Name, s.Value} })
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,8 @@ func (c checkconfig) Run(e *env) error {
 		fmt.Fprintln(e.out, "\nembedded stores are for tests: a crash loses reservations that have no row yet")
 	}
 	if len(report.Partitions) > 0 {
-		err = table(e, 0, "\npartition\ttag\tslot\tprimary", report.Partitions,
+		fmt.Fprintln(e.out)
+		err = table(e, "partition\ttag\tslot\tprimary", report.Partitions,
 			func(p server.PartitionPlace) []any { return []any{p.Partition, "{" + p.Tag + "}", p.Slot, p.Primary} })
 		if err != nil {
 			return err

@@ -10,7 +10,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"stampede/app/load"
@@ -133,12 +132,12 @@ func terminal(w io.Writer) io.Writer {
 
 func (e *env) loadTable(results []load.Result) error {
 	tenths := func(ms float64) string { return fmt.Sprintf("%.1f", ms) }
-	err := table(e, tabwriter.AlignRight, "scenario\tsockets\tops/s\tp50 ms\tp99 ms\tmax ms\torder p50\torder p99\t",
+	err := figures(e, "scenario\tsockets\tops/s\tp50 ms\tp99 ms\tmax ms\torder p50\torder p99",
 		results, func(r load.Result) []any {
 			response, order := cmp.Or(r.Latency, &load.Latency{}), cmp.Or(r.Order, &load.Latency{})
 			return []any{
 				r.Scenario, r.Sockets, fmt.Sprintf("%.0f", r.PerSec), tenths(response.P50), tenths(response.P99),
-				tenths(response.Max), tenths(order.P50), tenths(order.P99), "",
+				tenths(response.Max), tenths(order.P50), tenths(order.P99),
 			}
 		})
 	if err != nil {

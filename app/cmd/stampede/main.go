@@ -55,6 +55,7 @@ type env struct {
 	zone    *time.Location // time zone of the shop; nil: not read yet
 	shop    *client        // server from which the zone is read; nil: the command calls no server
 	zoneErr error          // error of reading the zone
+	model   *kong.Application
 }
 
 // config reads the configuration. Flags of the command override the environment.
@@ -79,40 +80,53 @@ func (e *env) issuer() (server.Config, *account.Issuer, error) {
 // errAudit sets exit status 3 for a failed audit; its report was already printed.
 var errAudit = errors.New("the audit found violations")
 
-// commands lists all commands. kong calls Run of the selected one and shows its Help in --help.
+// errNodeNotReady sets exit status 3 for a node that is not ready; its reason was already printed.
+var errNodeNotReady = errors.New("the node is not ready")
+
+// commands lists all commands by group, in the order of --help. kong calls Run of the selected one and shows its Help
+// in --help.
 type commands struct {
-	Serve       serve       `cmd:"" help:"Run a node."`
-	Demo        demoShop    `cmd:"" help:"Run a demo: a complete shop on embedded stores with simulated shoppers."`
-	Migrate     migrate     `cmd:"" help:"Migrate the schema of the database up or down."`
-	Seed        seedCmd     `cmd:"" help:"Add demo products, slots and sales."`
-	Product     productCmd  `cmd:"" help:"Manage products and their pictures."`
-	Category    categoryCmd `cmd:"" help:"Manage categories of products."`
-	Slot        slotCmd     `cmd:"" help:"Manage slots, the calendar of sales."`
-	Sale        saleCmd     `cmd:"" help:"Manage sales: terms, checklist, and operations on open sales."`
-	Notice      noticeCmd   `cmd:"" help:"Show a banner to all shoppers."`
-	Text        textCmd     `cmd:"" help:"Manage the contact, terms and privacy texts of the page."`
-	Switch      switchCmd   `cmd:"" help:"Reduce the load of the shop while it continues to sell."`
-	Challenge   challenge   `cmd:"" help:"Show or set the challenge of a sale before a buy and its difficulty."`
-	Status      status      `cmd:"" help:"Show the live board of all nodes in a terminal."`
-	Audit       audit       `cmd:"" help:"Verify that no sale is oversold."`
-	Pay         pay         `cmd:"" help:"Search for payments and reconcile them with the gateway."`
-	Backoffice  backOffice  `cmd:"" help:"Manage the entries for the back office: paid and refunded orders."`
-	Order       orderCmd    `cmd:"" help:"Search for orders and enter parcels."`
-	Report      reportCmd   `cmd:"" help:"Show the report of a sale."`
-	Recover     recoverCmd  `cmd:"" help:"Restore the state of a shop after a store has lost writes."`
-	Dead        dead        `cmd:"" help:"Manage dead letters: orders whose row could not be written."`
-	Login       loginCmd    `cmd:"" help:"Log in at a server, for commands that call it."`
-	Logout      logoutCmd   `cmd:"" help:"Log out at a server."`
-	Block       block       `cmd:"" help:"Block users, addresses and networks."`
-	User        userCmd     `cmd:"" help:"Manage accounts."`
-	Mail        mailCmd     `cmd:"" help:"Manage quarantined e-mails, which could not be sent."`
-	Load        loadCmd     `cmd:"" help:"Measure a running server under load."`
-	Rehearse    rehearseCmd `cmd:"" help:"Test the deployment with a hidden sale and simulated shoppers: go or no-go."`
-	AlipaySim   alipaySim   `cmd:"" help:"Run a simulated Alipay gateway, to test payments."`
-	Journal     journalCmd  `cmd:"" help:"List the operations of operators and verify the journal."`
-	Token       token       `cmd:"" help:"Sign an access token for a user."`
-	Checkconfig checkconfig `cmd:"" help:"Check the configuration and the stores."`
-	Version     versionCmd  `cmd:"" help:"Print the version."`
+	Demo      demoShop    `cmd:"" group:"Try it" help:"Run a demo: a complete shop on embedded stores with simulated shoppers."`
+	AlipaySim alipaySim   `cmd:"" group:"Try it" help:"Run a simulated Alipay gateway, to test payments."`
+	Rehearse  rehearseCmd `cmd:"" group:"Try it" help:"Test the deployment with a hidden sale and simulated shoppers: go or no-go."`
+	Load      loadCmd     `cmd:"" group:"Try it" help:"Measure a running server under load."`
+
+	Serve       serve         `cmd:"" group:"Run nodes" help:"Run a node."`
+	Migrate     migrate       `cmd:"" group:"Run nodes" help:"Migrate the schema of the database up or down."`
+	Seed        seedCmd       `cmd:"" group:"Run nodes" help:"Add demo products, slots and sales."`
+	Checkconfig checkconfig   `cmd:"" group:"Run nodes" help:"Check the configuration and the stores."`
+	Health      health        `cmd:"" group:"Run nodes" help:"Check that the node on this machine is ready."`
+	Version     versionCmd    `cmd:"" group:"Run nodes" help:"Print the version."`
+	Completion  completionCmd `cmd:"" group:"Run nodes" help:"Print the definition of completion for a shell."`
+
+	Status  status     `cmd:"" group:"Watch and repair" help:"Show the live board of all nodes in a terminal."`
+	Audit   audit      `cmd:"" group:"Watch and repair" help:"Verify that no sale is oversold."`
+	Recover recoverCmd `cmd:"" group:"Watch and repair" help:"Restore the state of a shop after a store has lost writes."`
+	Dead    dead       `cmd:"" group:"Watch and repair" help:"Manage dead letters: orders whose row could not be written."`
+
+	Category  categoryCmd `cmd:"" group:"Sell" help:"Manage categories of products."`
+	Product   productCmd  `cmd:"" group:"Sell" help:"Manage products and their pictures."`
+	Slot      slotCmd     `cmd:"" group:"Sell" help:"Manage slots, the calendar of sales."`
+	Sale      saleCmd     `cmd:"" group:"Sell" help:"Manage sales: terms, checklist, and operations on open sales."`
+	Challenge challenge   `cmd:"" group:"Sell" help:"Show or set the challenge of a sale before a buy and its difficulty."`
+	Notice    noticeCmd   `cmd:"" group:"Sell" help:"Show a banner to all shoppers."`
+	Text      textCmd     `cmd:"" group:"Sell" help:"Manage the contact, terms and privacy texts of the page."`
+	Switch    switchCmd   `cmd:"" group:"Sell" help:"Reduce the load of the shop while it continues to sell."`
+	Report    reportCmd   `cmd:"" group:"Sell" help:"Show the report of a sale."`
+
+	Order      orderCmd   `cmd:"" group:"Orders and money" help:"Search for orders and enter parcels."`
+	Pay        pay        `cmd:"" group:"Orders and money" help:"Search for payments and reconcile them with the gateway."`
+	Backoffice backOffice `cmd:"" group:"Orders and money" help:"Manage the entries for the back office: paid and refunded orders."`
+	Mail       mailCmd    `cmd:"" group:"Orders and money" help:"Manage quarantined e-mails, which could not be sent."`
+
+	Login   loginCmd   `cmd:"" group:"Accounts" help:"Log in at a server, for commands that call it."`
+	Logout  logoutCmd  `cmd:"" group:"Accounts" help:"Log out at a server."`
+	User    userCmd    `cmd:"" group:"Accounts" help:"Manage accounts."`
+	Block   block      `cmd:"" group:"Accounts" help:"Block users, addresses and networks."`
+	Token   token      `cmd:"" group:"Accounts" help:"Sign an access token for a user."`
+	Journal journalCmd `cmd:"" group:"Accounts" help:"List the operations of operators and verify the journal."`
+
+	CompleteLine completeLine `cmd:"" hidden:""`
 }
 
 type versionCmd struct{}
@@ -130,7 +144,7 @@ On real stores:  stampede migrate up, stampede seed, stampede serve, with STAMPE
 
 Times are in the time zone of the shop (STAMPEDE_TIME_ZONE); --json has Unix milliseconds.
 
-Exit codes:  0 done, 1 failed, 2 wrong arguments or configuration, 3 audit, load, pay reconcile, journal verify, sale ready, status, recover or checkconfig found a problem; stampede rehearse --help lists the codes of rehearse.`
+Exit codes:  0 done, 1 failed, 2 wrong arguments or configuration, 3 audit, load, pay reconcile, journal verify, sale ready, status, health, recover or checkconfig found a problem; stampede rehearse --help lists the codes of rehearse.`
 
 // exited is the panic value that carries kong's exit code (after --help) to run.
 type exited int
@@ -162,6 +176,7 @@ func run(e *env) (code int) {
 		fmt.Fprintf(e.err, "stampede: %v\nSee stampede --help.\n", err)
 		return exitUsage
 	}
+	e.model = parser.Model
 	return codeOf(command.Run(e), e.err)
 }
 
@@ -174,7 +189,7 @@ func codeOf(err error, errOut io.Writer) int {
 	switch {
 	case errors.Is(err, errAudit), errors.Is(err, errAlarms), errors.Is(err, errLoad),
 		errors.Is(err, errReconciliation), errors.Is(err, errStoresIncomplete), errors.Is(err, errJournal),
-		errors.Is(err, errNotReady), errors.Is(err, errOrdersOpen):
+		errors.Is(err, errNotReady), errors.Is(err, errNodeNotReady), errors.Is(err, errOrdersOpen):
 		return exitAudit
 	case config, errors.Is(err, errUsage):
 		return exitUsage

@@ -205,7 +205,7 @@ func compareDay(api *client, day string) (comparedDay, error) {
 }
 
 func (e *env) differencesTable(differences []payment.PayDifference) error {
-	return table(e, 0, "order\tdifference\t", differences, func(d payment.PayDifference) []any {
+	return table(e, "order\tdifference", differences, func(d payment.PayDifference) []any {
 		return []any{d.Order, d.Kind, d.Message}
 	})
 }

@@ -4,8 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"text/tabwriter"
 	"time"
+
+	"github.com/mattn/go-runewidth"
 
 	"stampede/app/shop"
 )
@@ -70,19 +71,47 @@ func list[T any](e *env, asJSON bool, err error, items []T, l listing[T]) error 
 			fmt.Fprintln(e.out, l.none)
 			return nil
 		}
-		return table(e, 0, l.head, items, l.columns)
+		return table(e, l.head, items, l.columns)
 	})
 }
 
-// table prints an optional head and one aligned line per item.
-func table[T any](e *env, flags uint, head string, items []T, columns func(item T) []any) error {
-	w := tabwriter.NewWriter(e.out, 0, 4, 2, ' ', flags)
+// table prints an optional head and one line per item, with columns that are aligned by their width in a terminal, in
+// which a Chinese character takes two columns.
+func table[T any](e *env, head string, items []T, columns func(item T) []any) error {
+	return writeTable(e, runewidth.FillRight, head, items, columns)
+}
+
+// figures is table with columns that are aligned on the right.
+func figures[T any](e *env, head string, items []T, columns func(item T) []any) error {
+	return writeTable(e, runewidth.FillLeft, head, items, columns)
+}
+
+func writeTable[T any](
+	e *env, fill func(s string, width int) string, head string, items []T, columns func(item T) []any,
+) error {
+	var rows [][]string
 	if head != "" {
-		fmt.Fprintln(w, head)
+		rows = append(rows, strings.Split(head, "\t"))
 	}
 	for _, item := range items {
-		cells := columns(item)
-		fmt.Fprintf(w, strings.Repeat("%v\t", len(cells)-1)+"%v\n", cells...)
+		rows = append(rows, shop.Mapped(columns(item), func(cell any) string { return fmt.Sprint(cell) }))
 	}
-	return w.Flush()
+	var widths []int
+	for _, row := range rows {
+		for i, cell := range row {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], runewidth.StringWidth(cell))
+		}
+	}
+	for _, row := range rows {
+		for i, cell := range row {
+			row[i] = fill(cell, widths[i])
+		}
+		if _, err := fmt.Fprintln(e.out, strings.TrimRight(strings.Join(row, "  "), " ")); err != nil {
+			return err
+		}
+	}
+	return nil
 }

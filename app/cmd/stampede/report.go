@@ -46,7 +46,7 @@ func (e *env) printBuys(p *board.SaleBuys) {
 func (e *env) printReport(r *backoffice.SaleReport) error {
 	fmt.Fprintf(e.out, "sale %s: %s at %s yuan, %s to %s\n\n", r.Sale, r.Product, shop.FormatFen(r.PriceFen),
 		e.localTime(r.OpensAt), e.localTime(r.ClosesAt))
-	err := table(e, 0, "state\treason\torders\tunits\tyuan", r.States, func(s store.SaleFunnel) []any {
+	err := table(e, "state\treason\torders\tunits\tyuan", r.States, func(s store.SaleFunnel) []any {
 		return []any{s.State, s.Reason, s.Orders, s.Units, shop.FormatFen(s.AmountFen)}
 	})
 	if err != nil {
@@ -65,7 +65,7 @@ func (e *env) printReport(r *backoffice.SaleReport) error {
 		name string
 		recovery.AuditColumn
 	}
-	err = table(e, 0, "\tinitial\tadded\tstock\theld\tsold\twithdrawn",
+	err = table(e, "\tinitial\tadded\tstock\theld\tsold\twithdrawn",
 		[]side{{"redis", r.Balance.Redis}, {"database", r.Balance.Database}}, func(s side) []any {
 			return []any{s.name, s.Initial, s.Added, s.Stock, s.Held, s.Sold, s.Withdrawn}
 		})

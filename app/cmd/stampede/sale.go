@@ -235,7 +235,7 @@ func (c *saleReady) Run(e *env) error {
 		var r backoffice.Readiness
 		err := api.get("/sales/"+c.ID.String()+"/readiness", nil, &r)
 		err = e.show(c.JSON, err, r, func() error {
-			return table(e, 0, "", r.Checks, func(c backoffice.Check) []any {
+			return table(e, "", r.Checks, func(c backoffice.Check) []any {
 				return []any{c.State, c.Name, c.Message, c.Do}
 			})
 		})

@@ -95,7 +95,7 @@ func (c *slotTemplate) Run(e *env) error {
 		err := api.change(http.MethodPost, c.withDryRun("/slots/template"), t, &plan)
 		err = e.show(c.JSON, err, plan, func() error {
 			defer fmt.Fprintf(e.out, "%d new, %d invalid\n", plan.New, plan.Wrong)
-			return table(e, 0, "day\topens\tcloses\tstate\t", plan.Slots,
+			return table(e, "day\topens\tcloses\tstate", plan.Slots,
 				func(s backoffice.PlannedSlot) []any { return []any{s.Day, s.Opens, s.Closes, s.State, s.Message} })
 		})
 		if err == nil && plan.Wrong > 0 {

@@ -68,7 +68,7 @@ func (s *status) show(e *env, b *board.Board, failed error) error {
 	case s.JSON:
 		return e.json(b)
 	}
-	text := boardText(b)
+	text := boardText(b, e.timeZone())
 	if failed != nil {
 		text = "stampede: " + failed.Error() + "\n"
 	}

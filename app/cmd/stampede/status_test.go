@@ -5,6 +5,9 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/mattn/go-runewidth"
 
 	"stampede/app/board"
 	"stampede/app/shop"
@@ -38,11 +41,14 @@ func TestStatusFitsATerminal(t *testing.T) {
 		}},
 	}
 	b.Partitions[3] = board.PartitionFigures{P: 3, Lag: 1234, Pending: 500, OldestMS: 2345}
-	text := boardText(b)
+	text := boardText(b, time.FixedZone("shop", 8*60*60))
 	for line := range strings.Lines(text) {
-		if n := columns(strings.TrimRight(line, "\n")); n > statusWidth {
+		if n := runewidth.StringWidth(strings.TrimRight(line, "\n")); n > statusWidth {
 			t.Errorf("got a line of %d columns, want at most %d: %s", n, statusWidth, line)
 		}
+	}
+	if !strings.HasPrefix(text, "! lag_grows: The lag") || !strings.Contains(text, "2026-11-21 09:00:00 +08:00") {
+		t.Errorf("the status begins without its alarm, or has another time zone than the shop:\n%s", text)
 	}
 	for _, part := range []string{
 		"sold_out 99999/s  busy 0.5/s", "paused", "2.3s", "19 more without waiting entries", "25h", "! lag_grows: The lag",

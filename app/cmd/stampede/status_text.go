@@ -7,7 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
+
+	"github.com/mattn/go-runewidth"
 
 	"stampede/app/board"
 	"stampede/app/shop"
@@ -18,14 +19,15 @@ const (
 	partitionRows = 16 // above this number, idle partitions are omitted
 )
 
-// boardText formats the board in 80 columns.
-func boardText(b *board.Board) string {
+// boardText formats the board in 80 columns, the alarms first. zone is the time zone of the shop.
+func boardText(b *board.Board, zone *time.Location) string {
 	var w lines
 	sockets := 0
 	for _, n := range b.Nodes {
 		sockets += n.Sockets
 	}
-	w.add("%s   %d nodes, %d sockets", b.Now.Time().Local().Format(time.DateTime), len(b.Nodes), sockets)
+	w.alarms(b.Alarms, zone)
+	w.add("%s   %d nodes, %d sockets", b.Now.Time().In(zone).Format(time.DateTime+" -07:00"), len(b.Nodes), sockets)
 	w.add("buys %s/s   reserved %s/s   confirmed %s/s   errors %s/s",
 		number(b.BuysPerS), number(b.ReservedPerS), number(b.ConfirmedPerS), number(b.ErrorsPerS))
 	if b.HiddenPerS > 0 {
@@ -41,13 +43,17 @@ func boardText(b *board.Board) string {
 	w.sales(b.Sales)
 	w.partitions(b.Partitions)
 	w.nodes(b.Nodes)
-	for _, a := range b.Alarms {
-		w.add("")
-		w.wrap("! "+a.Name+": ", a.Message+" Since "+a.Since.Time().Local().Format(time.TimeOnly)+".")
-		w.wrap("  ", a.Do)
-		w.wrap("  ", a.Link)
-	}
 	return w.String()
+}
+
+// alarms writes the alarms, each with its remedy.
+func (l *lines) alarms(all []board.Alarm, zone *time.Location) {
+	for _, a := range all {
+		l.wrap("! "+a.Name+": ", a.Message+" Since "+a.Since.Time().In(zone).Format(time.TimeOnly)+".")
+		l.wrap("  ", a.Do)
+		l.wrap("  ", a.Link)
+		l.add("")
+	}
 }
 
 // refusals lists the error codes of rejected buys with their rates, the most frequent first.
@@ -69,12 +75,18 @@ func (l *lines) add(format string, values ...any) {
 	l.WriteString(clipTo(fmt.Sprintf(format, values...), statusWidth) + "\n")
 }
 
+// head writes an empty line and the heads of a table.
+func (l *lines) head(format string, values ...any) {
+	l.add("")
+	l.add(format, values...)
+}
+
 // wrap writes a text after its head and wraps it.
 func (l *lines) wrap(head, text string) {
-	indent := strings.Repeat(" ", utf8.RuneCountInString(head))
+	indent := strings.Repeat(" ", runewidth.StringWidth(head))
 	line := head
 	for i, word := range strings.Fields(text) {
-		if i > 0 && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > statusWidth {
+		if i > 0 && runewidth.StringWidth(line)+1+runewidth.StringWidth(word) > statusWidth {
 			l.add("%s", line)
 			line = indent + word
 			continue
@@ -89,10 +101,10 @@ func (l *lines) wrap(head, text string) {
 
 func (l *lines) sales(sales []board.Sale) {
 	if len(sales) == 0 {
-		l.add("\nno open and no next sale")
+		l.head("no open and no next sale")
 		return
 	}
-	l.add("\n%-22s %-8s %8s %7s %7s %8s %8s", "SALE", "", "STOCK", "HELD", "SOLD", "ORDERS/S", "WATCHING")
+	l.head("%-22s %-8s %8s %7s %7s %8s %8s", "SALE", "", "STOCK", "HELD", "SOLD", "ORDERS/S", "WATCHING")
 	for _, s := range sales {
 		phase := string(s.Phase)
 		if s.Paused {
@@ -100,10 +112,13 @@ func (l *lines) sales(sales []board.Sale) {
 		}
 		l.add("%s %-8s %8d %7d %7d %8s %8d", cell(s.Name, 22), phase, s.Stock, s.Held, s.Sold, number(s.Rate), s.Watching)
 	}
+	if len(sales) == board.MaxSales {
+		l.add("further sales are not shown: stampede sale list")
+	}
 }
 
 func (l *lines) partitions(all []board.PartitionFigures) {
-	l.add("\n%-10s %10s %10s %12s %10s %10s", "PARTITION", "LAG", "PENDING", "OLDEST", "DEAD", "UNPAID")
+	l.head("%-10s %10s %10s %12s %10s %10s", "PARTITION", "LAG", "PENDING", "OLDEST", "DEAD", "DEADLINES")
 	idle := 0
 	for _, p := range all {
 		if p.Unreachable {
@@ -122,47 +137,18 @@ func (l *lines) partitions(all []board.PartitionFigures) {
 }
 
 func (l *lines) nodes(all []board.NodeFigures) {
-	l.add("\n%-16s %-18s %7s %5s %6s %7s %15s", "NODE", "ROLES", "SOCKETS", "CPU", "HEAP", "UP", "VERSION")
+	l.head("%-16s %-18s %7s %5s %6s %7s %15s", "NODE", "ROLES", "SOCKETS", "CPU", "HEAP", "UP", "VERSION")
 	for _, n := range all {
 		l.add("%s %-18s %7d %5.2f %5dM %7s %15s", cell(n.Name, 16), strings.Join(n.Roles, ","), n.Sockets, n.CPU,
 			n.Heap>>20, durationText(time.Duration(n.UpSeconds)*time.Second), clipTo(n.Version, 15))
 	}
 }
 
-// cell cuts or pads a text to a width.
-func cell(s string, width int) string {
-	s = clipTo(s, width)
-	return s + strings.Repeat(" ", width-columns(s))
-}
+// cell cuts or pads a text to a width in terminal columns; a Chinese character takes two.
+func cell(s string, width int) string { return runewidth.FillRight(clipTo(s, width), width) }
 
-// clipTo cuts a text at a width in terminal columns. Runes from U+1100 on count as two columns.
-func clipTo(s string, width int) string {
-	wide := 0
-	for at, r := range s {
-		wide += columnsOf(r)
-		if r == '\n' {
-			wide = 0
-		}
-		if wide > width {
-			return s[:at]
-		}
-	}
-	return s
-}
-
-func columns(s string) (n int) {
-	for _, r := range s {
-		n += columnsOf(r)
-	}
-	return n
-}
-
-func columnsOf(r rune) int {
-	if r >= 0x1100 {
-		return 2
-	}
-	return 1
-}
+// clipTo cuts a text at a width in terminal columns.
+func clipTo(s string, width int) string { return runewidth.Truncate(s, width, "") }
 
 // number formats a value with one decimal, unless it is whole or at least 100.
 func number(n float64) string {

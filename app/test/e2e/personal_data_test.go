@@ -26,6 +26,24 @@ func (s *testShop) addUser(email, password string, flags ...string) {
 	}
 }
 
+// A node of an empty shop logs the console's address and the command for the first admin.
+func TestEmptyShopNamesItsFirstAdmin(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, "STAMPEDE_PUBLIC_URL=https://shop.example")
+	const hint = "stampede user add EMAIL --role admin"
+	n := s.start()
+	kit.Eventually(t, waitTimeout, func() (bool, string) {
+		text := n.Text()
+		return strings.Contains(text, hint) && strings.Contains(text, "https://shop.example/console"), text
+	})
+	s.addUser("ada@shop.example", "a pony in the rain", "--role", "admin")
+	later := s.start()
+	later.stop() // flushes its log
+	if text := later.Text(); strings.Contains(text, hint) {
+		t.Errorf("a node of a shop with an admin logs the hint\n%s", text)
+	}
+}
+
 // logIn logs in to an account as an app does.
 func (n *node) logIn(email, password string) account.Session {
 	n.t.Helper()

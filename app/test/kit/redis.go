@@ -1,6 +1,7 @@
 package kit
 
 import (
+	"bytes"
 	"context"
 	_ "embed"
 	"fmt"
@@ -153,6 +154,7 @@ func startRedis(o RedisOptions) (*process, string, error) {
 			return nil, "", err
 		}
 	}
+	text = bytes.Replace(text, []byte("dir /var/lib/redis"), []byte("dir "+o.Dir), 1) // of deploy/redis.conf
 	conf := filepath.Join(o.Dir, "redis.conf")
 	if err := os.WriteFile(conf, text, 0o600); err != nil {
 		return nil, "", err

@@ -112,7 +112,7 @@ export const zh: ConsoleWords = {
     pending: '处理中',
     oldest: '最长等待',
     dead: '死信',
-    deadlines: '待超时',
+    deadlines: '付款期限内',
     nodes: '节点',
     node: '节点',
     version: '版本',
