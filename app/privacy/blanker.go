@@ -36,11 +36,13 @@ const (
 type BlankerJob struct {
 	Store *store.Store
 	After time.Duration // from the close of a sale; 0: personal data stays
-	// Counts holds totals since the start of the process.
-	Counts struct{ Orders, Failed atomic.Int64 }
 
+	orders  atomic.Int64           // without personal data since the start of the process
 	failure atomic.Pointer[string] // of the last run
 }
+
+// Blanked returns the number of orders from which this process removed personal data.
+func (b *BlankerJob) Blanked() int64 { return b.orders.Load() }
 
 // Failure describes why the last run has failed; "": it has not.
 func (b *BlankerJob) Failure() string {
@@ -55,7 +57,6 @@ func (b *BlankerJob) Run(ctx context.Context) error {
 	return shop.Repeat(ctx, blankEvery, "remove old personal data", func(ctx context.Context) error {
 		err, failure := b.RunOnce(ctx), ""
 		if err != nil {
-			b.Counts.Failed.Add(1)
 			failure = err.Error()
 		}
 		b.failure.Store(&failure)
@@ -94,7 +95,7 @@ func (b *BlankerJob) blankSale(ctx context.Context, sale shop.ID, now shop.Milli
 	quiet, err = b.steps(ctx, func() (more bool, err error) {
 		n, last, err := b.Store.PersonalData().BlankOrders(ctx, sale, after, blankBatch)
 		blanked, after = blanked+n, last
-		b.Counts.Orders.Add(n)
+		b.orders.Add(n)
 		return last != 0, err
 	})
 	if blanked > 0 {

@@ -127,9 +127,8 @@ func (p *parts) composeAfterSale(c *Config) {
 // composeBlanker connects the job that removes old personal data.
 func (p *parts) composeBlanker(c *Config, registry *prometheus.Registry) {
 	p.blanker = &privacy.BlankerJob{Store: p.stores.db, After: c.PersonalAfter}
-	counts := &p.blanker.Counts
 	counter(registry, "stampede_blanked_orders_total",
-		"Old orders from which this node removed addresses and parcel numbers.", counts.Orders.Load)
-	counter(registry, "stampede_blank_failures_total",
-		"Failed runs of the job that removes old personal data on this node.", counts.Failed.Load)
+		"Old orders from which this node removed addresses and parcel numbers.", p.blanker.Blanked)
+	gauge(registry, "stampede_blank_failing", "1: the last run of the job that removes old personal data has failed on this node.",
+		func() int { return boolGauge(p.blanker.Failure() != "") })
 }

@@ -256,10 +256,11 @@ func registerReplica(registry *prometheus.Registry, replica *store.Replica) {
 
 // prepare checks the settings of the stores and prepares the database.
 func (s *Server) prepare(ctx context.Context, stores *stores) error {
-	if s.config.Embedded() {
+	if s.config.Embedded() && !s.options.Rolling {
 		slog.Warn("running on embedded stores, which are for tests: a crash loses reservations without a row",
 			"database", folder(s.config.Data).database(), "redis", stores.embedded.mini.Addr())
-	} else {
+	}
+	if !s.config.Embedded() {
 		found, err := stores.weaknesses(ctx)
 		if err != nil {
 			return err

@@ -188,8 +188,8 @@ func TestBlankerContinuesAfterEachCrash(t *testing.T) {
 			killed++
 			h.wantTaken(h.sales[0], 2)
 		})
-		if killed < 5 || job.Counts.Orders.Load() < 6 {
-			t.Errorf("killed %d times, %d blanked orders", killed, job.Counts.Orders.Load())
+		if killed < 5 || job.Blanked() < 6 {
+			t.Errorf("killed %d times, %d blanked orders", killed, job.Blanked())
 		}
 		h.wantNoPersonalData("after all runs")
 		later := h.clock().At.Add(365 * 24 * time.Hour)
