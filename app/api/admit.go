@@ -1,16 +1,12 @@
 package api
 
 import (
-	"bytes"
-	"log/slog"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
-	"golang.org/x/time/rate"
 
 	"stampede/app/shop"
 )
@@ -89,50 +85,4 @@ var defaultPorts = map[string]string{"http": ":80", "https": ":443"}
 func sameHost(scheme, a, b string) bool {
 	port := defaultPorts[scheme]
 	return strings.EqualFold(strings.TrimSuffix(a, port), strings.TrimSuffix(b, port))
-}
-
-// untrustedProxy warns about a peer that sends untrusted forwarding headers. If the peer is the shop's own proxy, all
-// clients behind it count as one address, and the limits of that address reject buyers.
-type untrustedProxy struct {
-	warn func(peer string)
-	once rate.Sometimes // any client can send such a header
-}
-
-func newUntrustedProxy() *untrustedProxy {
-	return &untrustedProxy{warn: warnUntrustedProxy, once: rate.Sometimes{First: 1, Interval: time.Hour}}
-}
-
-func warnUntrustedProxy(peer string) {
-	slog.Warn("a request has a forwarding header, but its peer is not in STAMPEDE_TRUSTED_PROXIES. If the peer is your "+
-		"proxy, add it to the setting: until then all clients behind it count as one address", "peer", peer)
-}
-
-// checkForwarding counts requests with untrusted forwarding headers and warns at most once an hour. If a trusted proxy
-// sends no X-Real-IP, checkForwarding sets this header, because c.IP reads it.
-func (f *front) checkForwarding(c *fiber.Ctx) error {
-	h := &c.Request().Header
-	headerBytes := len(h.Peek(realIP)) + len(h.Peek(fiber.HeaderXForwardedFor)) + len(h.Peek(fiber.HeaderForwarded))
-	switch trusted := c.IsProxyTrusted(); {
-	case headerBytes > 0 && !trusted:
-		f.Metrics.untrustedForwards.Inc()
-		f.untrustedProxy.once.Do(func() { f.untrustedProxy.warn(c.Context().RemoteIP().String()) })
-	case trusted && len(h.Peek(realIP)) == 0:
-		if client := f.rightmost(h.PeekAll(fiber.HeaderXForwardedFor)); client.IsValid() {
-			h.Set(realIP, client.String())
-		}
-	}
-	return c.Next()
-}
-
-// rightmost returns the last address in the X-Forwarded-For headers that is not a trusted proxy. Each proxy appends its
-// peer; earlier addresses can be forged by the client. The result is invalid if there is no such address.
-func (f *front) rightmost(values [][]byte) netip.Addr {
-	hops := strings.Split(string(bytes.Join(values, []byte(","))), ",")
-	for _, hop := range slices.Backward(hops) {
-		addr := hostAddr(strings.TrimSpace(hop)).Unmap()
-		if !slices.ContainsFunc(f.Proxies, func(p netip.Prefix) bool { return p.Contains(addr) }) {
-			return addr
-		}
-	}
-	return netip.Addr{}
 }

@@ -115,10 +115,10 @@ type front struct {
 	Closing  <-chan struct{}
 	Metrics  *Metrics
 
-	origins        []url.URL // origins that may open sockets and log in
-	handshakes     *limiter
-	untrustedProxy *untrustedProxy
-	lists          *listCache
+	origins    []url.URL // origins that may open sockets and log in
+	handshakes *limiter
+	proxies    *proxyWarnings
+	lists      *listCache
 }
 
 const (
@@ -133,7 +133,7 @@ func newApp(o Options) *fiber.App {
 	front := &front{
 		Verify: o.Verify, Admit: o.Admit, Blocked: o.Blocked, Switches: o.Switches, Proxies: o.Proxies,
 		Public: o.Public, Closing: o.Closing, Metrics: o.Metrics,
-		origins: originsOf(&o), handshakes: newLimiter(o.Handshakes), untrustedProxy: newUntrustedProxy(),
+		origins: originsOf(&o), handshakes: newLimiter(o.Handshakes), proxies: newProxyWarnings(),
 		lists: newListCache(),
 	}
 	proxies := make([]string, len(o.Proxies))
@@ -146,7 +146,7 @@ func newApp(o Options) *fiber.App {
 		CaseSensitive: true, StrictRouting: true,
 		EnableTrustedProxyCheck: true, TrustedProxies: proxies, ProxyHeader: realIP, EnableIPValidation: true,
 	})
-	f.Use(o.Metrics.count, recoverPanic, rejectEncoded, front.checkForwarding, front.rejectBlocked)
+	f.Use(o.Metrics.count, recoverPanic, rejectEncoded, front.setClient, front.rejectBlocked)
 	o.Mount(f, socketPath, front.admitSocket)
 	shopRoutes(front, &o, f)
 	return f

@@ -103,10 +103,10 @@ func TestUntrustedProxyIsReportedOnce(t *testing.T) {
 	// Requests of app.Test come from 0.0.0.0.
 	for trusted, want := range map[string]int{"192.0.2.0/24": 1, "0.0.0.0/8": 0} {
 		var warned []string
-		a := &front{Metrics: NewMetrics(), untrustedProxy: newUntrustedProxy()}
-		a.untrustedProxy.warn = func(peer string) { warned = append(warned, peer) }
+		a := &front{Metrics: NewMetrics(), proxies: newProxyWarnings()}
+		a.proxies.warn = func(_, peer string) { warned = append(warned, peer) }
 		f := fiber.New(fiber.Config{EnableTrustedProxyCheck: true, TrustedProxies: []string{trusted}})
-		f.Get("/", a.checkForwarding, func(c *fiber.Ctx) error { return c.SendStatus(fiber.StatusNoContent) })
+		f.Get("/", a.setClient, func(c *fiber.Ctx) error { return c.SendStatus(fiber.StatusNoContent) })
 		for _, header := range []string{"", "X-Real-IP", "X-Forwarded-For", "Forwarded", "X-Forwarded-For"} {
 			r := httptest.NewRequest(http.MethodGet, "/", nil)
 			if header != "" {

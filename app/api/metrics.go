@@ -20,7 +20,7 @@ type Metrics struct {
 	notifications *prometheus.CounterVec
 	forged        atomic.Int64 // notifications
 
-	untrustedForwards prometheus.Counter
+	untrustedForwards, unreadableClients prometheus.Counter
 }
 
 // The outcomes of payment notifications.
@@ -50,6 +50,10 @@ func NewMetrics() *Metrics {
 			Name: "stampede_http_untrusted_forwards_total",
 			Help: "Requests with X-Real-IP, X-Forwarded-For or Forwarded from a peer that is not a trusted proxy.",
 		}),
+		unreadableClients: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "stampede_http_unreadable_clients_total",
+			Help: "Requests of a trusted proxy with a client address that cannot be read; they count for the proxy.",
+		}),
 	}
 	for _, outcome := range []string{outcomeSuccess, outcomeForged, outcomeUnreadable, outcomeFailed, outcomeRejected} {
 		m.notifications.WithLabelValues(outcome) // 0 from the start, so that an alert sees the first one
@@ -74,6 +78,7 @@ func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
 	m.seconds.Describe(ch)
 	m.notifications.Describe(ch)
 	m.untrustedForwards.Describe(ch)
+	m.unreadableClients.Describe(ch)
 }
 
 // Collect implements prometheus.Collector.
@@ -82,6 +87,7 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 	m.seconds.Collect(ch)
 	m.notifications.Collect(ch)
 	m.untrustedForwards.Collect(ch)
+	m.unreadableClients.Collect(ch)
 }
 
 // count counts and measures requests; it wraps all handlers. The route label is the pattern of the route, so that

@@ -241,9 +241,9 @@ func (p *pollers) leave(user shop.ID, addr netip.Addr) {
 	p.places.Add(user, addr, -1)
 }
 
-// decode parses exactly one JSON object. Unknown fields are ignored.
+// decode parses exactly one JSON object, also after a byte order mark. Unknown fields are ignored.
 func decode(text []byte, target any) error {
-	d := json.NewDecoder(bytes.NewReader(text))
+	d := json.NewDecoder(bytes.NewReader(bytes.TrimPrefix(text, []byte("\ufeff"))))
 	if err := d.Decode(target); err != nil {
 		var kind *json.UnmarshalTypeError
 		if errors.As(err, &kind) && kind.Field != "" {

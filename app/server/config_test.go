@@ -83,6 +83,7 @@ func TestInvalidValuesNameTheVariable(t *testing.T) {
 		"PUBLIC_URL=https://shop.example?x=1#y":  "scheme and host only",
 		"PUBLIC_URL=capacitor://localhost":       "want http:// or https://",
 		"MYSQL_DSN=mysql://u:p@db/shop":          "is a URL",
+		"WEBHOOK_URL=https://u:hunter2@office":   "without them",
 		"JWT_SECRET=" + goodSecret + "\r":        "carriage return",
 		"JWT_SECRET=" + goodSecret + "\n":        "line break",
 		"LISTEN= :8080":                          "begins or ends with a blank",
@@ -114,7 +115,7 @@ func TestInvalidValuesNameTheVariable(t *testing.T) {
 		for _, p := range configErr.Problems {
 			found = found || p.Variable == prefix+name && strings.Contains(p.Message, want)
 		}
-		if !found {
+		if !found || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: got %v, want %q", line, err, want)
 		}
 	}

@@ -59,11 +59,12 @@ func (c *CIDRs) UnmarshalText(text []byte) error {
 	*c = nil
 	for _, part := range splitList(text) {
 		if ip, err := netip.ParseAddr(part); err == nil {
+			ip = ip.Unmap()
 			*c = append(*c, netip.PrefixFrom(ip, ip.BitLen()))
 			continue
 		}
 		network, err := netip.ParsePrefix(part)
-		if err != nil {
+		if err != nil || network.Addr().Is4In6() {
 			return fmt.Errorf("has %q: want an IP address or a network like 10.0.0.0/8", part)
 		}
 		*c = append(*c, network)

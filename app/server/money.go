@@ -297,7 +297,10 @@ func checkURL(address, example string) string {
 		return ""
 	}
 	u, err := url.Parse(address)
-	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || strings.ContainsAny(address, " \t") {
+	switch {
+	case strings.Contains(address, "@"): // the message must not show a password
+		return "has a user or an @: want an address without them, for example " + example
+	case err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || strings.ContainsAny(address, " \t"):
 		return "is " + quote(address) + ": want a complete address, for example " + example
 	}
 	return ""

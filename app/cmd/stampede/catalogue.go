@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -84,16 +85,20 @@ func flagValue[T comparable](value T) *T {
 	return &value
 }
 
-// file reads a file, or standard input for "-".
+// byteOrderMark is at the start of text files of some Windows editors.
+const byteOrderMark = "\ufeff"
+
+// file reads a text file, or standard input for "-".
 func (e *env) file(name string) ([]byte, error) {
 	if name == "-" {
-		return io.ReadAll(e.in)
+		content, err := io.ReadAll(e.in)
+		return bytes.TrimPrefix(content, []byte(byteOrderMark)), err
 	}
 	content, err := os.ReadFile(name)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errUsage, err)
 	}
-	return content, nil
+	return bytes.TrimPrefix(content, []byte(byteOrderMark)), nil
 }
 
 // export writes a table of the server to a file, or to standard output for "-".
