@@ -63,3 +63,12 @@ func TestClientAddressHasOneForm(t *testing.T) {
 		t.Errorf("got %v unreadable addresses and %d warnings, want %v and 1", n, len(warned), unreadable)
 	}
 }
+
+// Some programs on Windows write a byte order mark before JSON.
+func TestByteOrderMarkBeforeJSONIsIgnored(t *testing.T) {
+	t.Parallel()
+	var body payBody
+	if err := decode([]byte("\ufeff"+`{"via":"page"}`), &body); err != nil || body.Via != "page" {
+		t.Errorf("got %+v, %v; want the body", body, err)
+	}
+}
