@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"net/netip"
+	"strings"
 	"time"
 
 	"stampede/app/journal"
@@ -238,6 +239,10 @@ func (a *Accounts) Add(ctx context.Context, actor journal.Actor, n NewUser) (sho
 	}
 	if u.ID, err = a.mint(); err != nil {
 		return shop.User{}, err
+	}
+	if u.Role != shop.Shopper { // the journal shows the name
+		before, _, _ := strings.Cut(u.Email, "@")
+		u.Name = cmp.Or(u.Name, before[:min(len(before), maxName)])
 	}
 	u.Name = cmp.Or(u.Name, guestName(u.ID))
 	u.CreatedAt, u.ActivatedAt = a.Now(), a.Now()

@@ -231,3 +231,21 @@ func TestExpiredLoginEndsNoOtherLogin(t *testing.T) {
 		w.must(err)
 	})
 }
+
+// An operator's script with a token of `stampede token` continues when the operator logs in. The tokens of a guest end.
+func TestLoginKeepsSignedTokensOfStaff(t *testing.T) {
+	onBoth(t, func(w *world) {
+		email := w.account()
+		user := w.identity(w.logIn(email).Access).User
+		script, err := w.Issuer.Issue(user, "User", shop.Operator, time.Hour)
+		w.must(err)
+		guest, err := w.Issuer.Issue(user, "Guest", shop.Shopper, time.Hour)
+		w.must(err)
+		w.logIn(email)
+		if _, err := w.Issuer.Verify(script); err != nil {
+			w.t.Errorf("token of staff after a login: got %v, want it valid", err)
+		}
+		_, err = w.Issuer.Verify(guest)
+		w.wantCode("token of a guest after a login", err, shop.Unauthorized)
+	})
+}

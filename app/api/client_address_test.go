@@ -10,8 +10,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
-// Each form in which proxies write an address is one address for limits, blocks and logs: otherwise a client could leave
-// the block list by another spelling. An address that cannot be read counts for the proxy, and is reported once.
+// Each form in which proxies write an address is one address for limits, blocks and logs: otherwise a client could
+// leave the block list by another spelling. An address that cannot be read counts for the proxy, and is reported once.
 func TestClientAddressHasOneForm(t *testing.T) {
 	t.Parallel()
 	const peer = "0.0.0.0" // of app.Test

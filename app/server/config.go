@@ -206,9 +206,15 @@ func checkLoopback(address string) string {
 	if problem := checkAddress(address); problem != "" {
 		return problem
 	}
-	host, _, _ := net.SplitHostPort(address)
-	if ip, err := netip.ParseAddr(host); host != "localhost" && (err != nil || !ip.IsLoopback()) {
+	if !isLoopback(address) {
 		return "is " + quote(address) + ": the embedded Redis has no password and listens on loopback only"
 	}
 	return ""
+}
+
+// isLoopback reports whether only this machine reaches the host:port.
+func isLoopback(address string) bool {
+	host, _, _ := net.SplitHostPort(address)
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.IsLoopback()
 }

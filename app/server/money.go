@@ -248,9 +248,16 @@ func (c *Config) Warnings() []Problem {
 			p.add("TRUSTED_PROXIES", "has "+proxies.String()+", which lets clients choose the address that is counted: list only the proxies")
 		}
 	}
+	if c.Profiles && c.MetricsListen != "off" && !isLoopback(c.MetricsListen) {
+		p.add("PROFILES", "is true, and STAMPEDE_METRICS_LISTEN is not on loopback: profiles show the memory of the node to "+
+			"each client that reaches it")
+	}
 	p.check("MYSQL_DSN", warnMySQLTLS(c.MySQLDSN))
 	p.check("MYSQL_REPLICA_DSN", warnMySQLTLS(c.MySQLReplica))
 	if c.AlipayAppID == "" {
+		if !c.Embedded() {
+			p.add("ALIPAY_APP_ID", "is not set: the shop takes no payments")
+		}
 		return p.found
 	}
 	if c.AlipaySimulator {

@@ -162,10 +162,8 @@ func (s *Server) Run(ctx context.Context) (err error) {
 	defer cancel(nil)
 	var serving sync.WaitGroup
 	defer serving.Wait()
-	if !s.options.Rolling { // the demo prints that its stores and payments are simulated
-		for _, w := range s.config.Warnings() {
-			slog.WarnContext(ctx, w.Variable+" "+w.Message)
-		}
+	for _, w := range s.config.Warnings() {
+		slog.WarnContext(ctx, w.Variable+" "+w.Message)
 	}
 	s.adaptToMachine(ctx)
 	serve := func(run func() error) {

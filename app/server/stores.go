@@ -256,11 +256,10 @@ func registerReplica(registry *prometheus.Registry, replica *store.Replica) {
 
 // prepare checks the settings of the stores and prepares the database.
 func (s *Server) prepare(ctx context.Context, stores *stores) error {
-	if s.config.Embedded() && !s.options.Rolling {
+	if s.config.Embedded() {
 		slog.Warn("running on embedded stores, which are for tests: a crash loses reservations without a row",
 			"database", folder(s.config.Data).database(), "redis", stores.embedded.mini.Addr())
-	}
-	if !s.config.Embedded() {
+	} else {
 		found, err := stores.weaknesses(ctx)
 		if err != nil {
 			return err

@@ -14,6 +14,7 @@ import (
 	"stampede/app/payment"
 	"stampede/app/shop"
 	"stampede/app/store"
+	"stampede/migrations"
 	"stampede/realtime"
 	"stampede/streams"
 )
@@ -153,6 +154,12 @@ func (t *Tools) CheckStores(ctx context.Context) ([]MissingFeature, []Weakness, 
 		err = errors.Join(err, schemaErr)
 	}
 	return missing, append(weaknesses, t.stores.replicaWeaknesses(ctx)...), err
+}
+
+// PendingMigrations returns the number of migrations that the database lacks.
+func (t *Tools) PendingMigrations(ctx context.Context) (int, error) {
+	pending, err := migrations.Pending(ctx, t.stores.db.DB())
+	return len(pending), err
 }
 
 // CheckGateway reads the payment gateway's lists of the last hour. It returns the lists that the account may not read:

@@ -29,10 +29,15 @@ type Identity struct {
 	KeyNumber int64 // generation of the signing key
 }
 
-// Subject returns the ID under which the token is revoked: its device, or the user ID of a guest.
+// Subject returns the ID under which the token is revoked: its device, or the user ID of a guest. 0: a token of staff
+// without a device, which `stampede token` has signed; only a rotation of the key ends it before its expiry. A login of
+// its user must not end it.
 func (i *Identity) Subject() ID {
-	if i.Device != 0 {
+	switch {
+	case i.Device != 0:
 		return i.Device
+	case i.Role != Shopper:
+		return 0
 	}
 	return i.User
 }

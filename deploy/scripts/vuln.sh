@@ -20,11 +20,23 @@ database() {
   ls "$module"/data/osv/GO-*.json >/dev/null && echo "$module/data/osv"
 }
 
+# recent FOLDER: prints the age of the database, whose version contains its day. A proxy may serve an old one: above 30
+# days it is a warning, above 90 a failure.
+recent() {
+  local day age
+  day=$(sed -E 's/.*vulndb@v[^-]*-([0-9.]*\.)?([0-9]{8})[0-9]{6}-.*/\2/' <<<"$1")
+  age=$((($(date +%s) - $(date -d "$day" +%s)) / 86400))
+  echo "      the database is of $day, $age days old" >&3
+  ((age <= 30)) || echo '      warning: it lacks the defects that were found since' >&3
+  ((age <= 90))
+}
+
 scan() { "$tool" -db "file://$1" ./...; }
 
 check 'govulncheck builds' build || { finish; exit 1; }
 osv=$(database) || osv=
 check 'the vulnerability database is reached' test -n "$osv" || { finish; exit 1; }
 echo "      $osv"
+check 'the database is at most 90 days old' recent "$osv" 3>&1 || true
 check "nothing that the program calls has a known vulnerability" scan "$osv" || true
 finish

@@ -90,7 +90,9 @@ type book struct {
 }
 
 func newBook(now func() time.Time) *book {
-	return &book{now: now, orders: make(map[string]*Trade), tokens: make(map[string]*Trade)}
+	// The numbers of an earlier start are not used again, because the shop has stored them: 10,000 numbers a second.
+	lastTradeNo := now().Unix() % 1e8 * 10_000
+	return &book{now: now, lastTradeNo: lastTradeNo, orders: make(map[string]*Trade), tokens: make(map[string]*Trade)}
 }
 
 // addSigned stores a trade that the shop has signed; start reports whether the buyer has opened it. The same order with

@@ -46,3 +46,23 @@ func TestBookDeletesOldTrades(t *testing.T) {
 			l.RefundedFen, len(l.Trades), trades/2*100, refunded, len(b.started))
 	}
 }
+
+// A simulator that starts again uses other trade numbers: the shop has stored the earlier ones, and would take a new
+// payment for the second trade of another order.
+func TestRestartedBookUsesNewTradeNumbers(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	used := map[string]bool{}
+	for range 2 {
+		b := newBook(func() time.Time { return now })
+		for order := range 100 {
+			trade := Trade{Order: strconv.Itoa(order), AmountFen: 100, ExpiresAt: now.Add(time.Minute)}
+			started, err := b.addSigned(trade, true)
+			if err != nil || used[started.No] {
+				t.Fatalf("got the number %q again, %v", started.No, err)
+			}
+			used[started.No] = true
+		}
+		now = now.Add(time.Second)
+	}
+}

@@ -27,6 +27,7 @@ type configReport struct {
 	Missing    []server.MissingFeature `json:"lacks"`
 	Weaknesses []server.Weakness       `json:"weaknesses"`
 	Partitions []server.PartitionPlace `json:"partitions,omitempty"` // only for a Redis cluster
+	Pending    int                     `json:"pending_migrations,omitempty"`
 }
 
 // errStoresIncomplete sets exit status 3; the problems were already printed.
@@ -62,6 +63,9 @@ func (c checkconfig) Run(e *env) error {
 				report.Weaknesses = append(report.Weaknesses, t.CheckGateway(e.ctx)...)
 				report.Partitions, err = t.PartitionPlaces(e.ctx)
 			}
+			if err == nil {
+				report.Pending, err = t.PendingMigrations(e.ctx)
+			}
 			return err
 		})
 		if err != nil {
@@ -95,5 +99,12 @@ func (c checkconfig) Run(e *env) error {
 	for _, w := range report.Weaknesses {
 		fmt.Fprintf(e.out, "\nweak: %s: %s\n", w.Store, w.Message)
 	}
-	return report.verdict(config.AllowWeakStores)
+	if report.Pending > 0 {
+		fmt.Fprintf(e.out, "\nthe database lacks %d migrations: run `stampede migrate up`\n", report.Pending)
+	}
+	err = report.verdict(config.AllowWeakStores)
+	if err == nil && !c.Offline && !config.Embedded() {
+		fmt.Fprintln(e.out, "\nboth stores respond and have everything that the program needs")
+	}
+	return err
 }

@@ -17,10 +17,12 @@ func TestCheckconfigDetectsUnusableStores(t *testing.T) {
 			"STAMPEDE_JWT_SECRET=" + strings.Repeat("s", 32),
 		}
 	}
-	if code, out, errOut := runCommand(t, environ(dsn), "checkconfig"); code != exitOK {
+	const all = "both stores respond and have everything that the program needs"
+	code, out, errOut := runCommand(t, environ(dsn), "checkconfig")
+	if code != exitOK || !strings.Contains(out, "the database lacks 10 migrations") || !strings.Contains(out, all) {
 		t.Errorf("complete stores: got code %d, want 0\n%s%s", code, out, errOut)
 	}
-	code, out, errOut := runCommand(t, environ(kit.Account(t, dsn, "SELECT")), "checkconfig")
+	code, out, errOut = runCommand(t, environ(kit.Account(t, dsn, "SELECT")), "checkconfig")
 	if code != exitAudit || !strings.Contains(out, "does not work: MySQL: make tables (CREATE)") {
 		t.Errorf("an account that cannot migrate: got code %d, want %d\n%s%s", code, exitAudit, out, errOut)
 	}
@@ -28,7 +30,8 @@ func TestCheckconfigDetectsUnusableStores(t *testing.T) {
 		t.Fatalf("migrate: code %d\n%s%s", code, out, errOut)
 	}
 	node := environ(kit.Account(t, dsn, "SELECT, INSERT, UPDATE, DELETE"))
-	if code, out, errOut := runCommand(t, node, "checkconfig"); code != exitOK {
+	code, out, errOut = runCommand(t, node, "checkconfig")
+	if code != exitOK || strings.Contains(out, "migrations") || !strings.Contains(out, all) {
 		t.Errorf("an account that reads and writes rows: got code %d, want 0\n%s%s", code, out, errOut)
 	}
 }

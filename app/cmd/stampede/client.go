@@ -85,8 +85,8 @@ func (e *env) client(server string) (*client, error) {
 		strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
 		return nil, fmt.Errorf("%w: the server address is %q, want http://host:port or https://host", errUsage, server)
 	}
-	if u.Scheme == "http" && isPublic(u.Hostname()) {
-		return nil, fmt.Errorf("%w: %s would get the token unencrypted: use https", errUsage, u.Host)
+	if u.Scheme == "http" && !isLoopback(u.Hostname()) {
+		return nil, fmt.Errorf("%w: %s would get passwords and tokens unencrypted: use https", errUsage, u.Host)
 	}
 	return &client{env: e, base: u.Scheme + "://" + u.Host, http: &http.Client{
 		Transport: &http.Transport{Proxy: http.ProxyFromEnvironment}, Timeout: clientTimeout,
@@ -94,10 +94,10 @@ func (e *env) client(server string) (*client, error) {
 	}}, nil
 }
 
-// isPublic reports whether the host is an IP address outside loopback, private and link-local networks.
-func isPublic(host string) bool {
+// isLoopback reports whether the host is this machine. Another name may be any machine.
+func isLoopback(host string) bool {
 	addr, err := netip.ParseAddr(host)
-	return err == nil && !addr.IsLoopback() && !addr.IsPrivate() && !addr.IsLinkLocalUnicast()
+	return host == "localhost" || err == nil && addr.IsLoopback()
 }
 
 // variable returns the value of an environment variable; "" if it is not set.

@@ -168,8 +168,11 @@ func run(e *env) (code int) {
 		fmt.Fprintln(e.err, "stampede:", err)
 		return exitFailed
 	}
-	if len(e.args) == 0 {
+	switch {
+	case len(e.args) == 0:
 		e.args = []string{"--help"}
+	case e.args[0] == "help":
+		e.args = append(e.args[1:], "--help")
 	}
 	command, err := parser.Parse(e.args)
 	if err != nil {

@@ -131,7 +131,8 @@ func valueOf[T any](value *T) (v T) {
 
 func (e *env) sale(c changeFlags, err error, verb string, s *store.SaleRecord) error {
 	return e.resultOrDryRun(c, err, s, "%s sale %s, version %d: %s at %s yuan, %d units, %s to %s", verb, s.ID, s.Version,
-		s.Product.Name, shop.FormatFen(s.PriceFen), s.Initial, e.localTime(s.OpensAt), e.localTime(s.ClosesAt))
+		s.Product.Name, shop.FormatFen(s.PriceFen), s.Initial+s.Added-s.Withdrawn, e.localTime(s.OpensAt),
+		e.localTime(s.ClosesAt))
 }
 
 func (c *saleCreate) Run(e *env) error {
@@ -159,7 +160,7 @@ func (c *saleList) Run(e *env) error {
 		return list(e, c.JSON, err, found, listing[store.SaleRecord]{
 			none: "no sales", head: "id\tversion\tproduct\tprice\tunits\topens\tphase",
 			columns: func(s store.SaleRecord) []any {
-				price, units := shop.FormatFen(s.PriceFen), s.Initial+s.Added
+				price, units := shop.FormatFen(s.PriceFen), s.Initial+s.Added-s.Withdrawn
 				return []any{s.ID, s.Version, s.Product.Name, price, units, e.localTime(s.OpensAt), s.Phase}
 			},
 		})
