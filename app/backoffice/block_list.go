@@ -28,7 +28,7 @@ type BlockList struct {
 	OnChange func()
 
 	set     atomic.Pointer[blockSet]
-	version int64 // of the set; used only by RunOnce
+	version store.BlocksVersion // of the set; used only by RunOnce
 }
 
 // blockSet maps blocked users, addresses and networks to the end of their block; 0 means no end. A lookup of an address
@@ -84,7 +84,7 @@ func (l *BlockList) Run(ctx context.Context) error {
 func (l *BlockList) RunOnce(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, blocksTimeout)
 	defer cancel()
-	version, err := l.Store.Blocks().BlocksVersion(ctx)
+	version, err := l.Store.Blocks().Version(ctx)
 	if err != nil {
 		return err
 	}

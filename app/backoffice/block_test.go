@@ -154,6 +154,11 @@ func TestBlockListReadsChangesAndKeepsLastSet(t *testing.T) {
 	if l.User(7) || changes != 3 {
 		t.Errorf("user 7 is blocked after the removal, or OnChange calls: got %d, want 3", changes)
 	}
+	_, err := s.DB().ExecContext(ctx, "DELETE FROM blocks WHERE value = '198.51.100.0/24'")
+	fakes.Must(t, err)
+	if read(); l.Address(addr("198.51.100.77")) || changes != 4 {
+		t.Errorf("a network is blocked after its row was deleted by hand, or OnChange calls: got %d, want 4", changes)
+	}
 	fakes.Must(t, s.Close())
 	if err := l.RunOnce(ctx); err == nil || !l.Address(addr("203.0.113.9")) {
 		t.Errorf("with an unreachable database: got %v, want an error and the last list", err)

@@ -3,6 +3,7 @@ package server
 import (
 	"net"
 	"net/netip"
+	"os"
 	"time"
 
 	"stampede/app/privacy"
@@ -117,6 +118,12 @@ const prefix = "STAMPEDE_"
 
 // Embedded reports whether no real stores are configured.
 func (c *Config) Embedded() bool { return c.RedisURL == "" && c.MySQLDSN == "" }
+
+// HasShop reports whether real stores are configured, or the data folder has an embedded shop.
+func (c *Config) HasShop() bool {
+	_, err := os.Stat(folder(c.Data).database())
+	return !c.Embedded() || err == nil
+}
 
 // check validates single values and combinations of values. It returns at most one problem per variable.
 func (c *Config) check() []Problem {

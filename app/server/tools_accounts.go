@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"stampede/app/account"
+	"stampede/app/backoffice"
 	"stampede/app/journal"
 	"stampede/app/shop"
 	"stampede/app/store"
@@ -130,6 +131,11 @@ func (t *Tools) AddUser(ctx context.Context, n NewUser) (UserSummary, error) {
 	u, err := accounts.Add(ctx, t.Actor, n)
 	summary := UserSummary{u.ID, u.Email, u.Name, u.Role, u.State, u.Lang, u.CreatedAt}
 	return summary, errors.Join(err, lease.Release(context.WithoutCancel(ctx)))
+}
+
+// Blocks returns the service of the block list. Running nodes apply its changes within a second.
+func (t *Tools) Blocks(ctx context.Context) (*backoffice.BlockService, error) {
+	return &backoffice.BlockService{Store: t.stores.db, Time: wallClock}, t.ensureMigrated(ctx)
 }
 
 // wallClock returns the local time, for display only.

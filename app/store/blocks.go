@@ -61,10 +61,15 @@ func (r *blockRow) block() Block {
 	}
 }
 
-// BlocksVersion returns a number that increases with every change of the list; 0 before the first change.
-func (s Blocks) BlocksVersion(ctx context.Context) (int64, error) {
-	n, err := numberSetting(ctx, s.db, settingBlocks)
-	return n, wrap("read the version of the block list", err)
+// BlocksVersion identifies a state of the list. The number of rows detects rows that were deleted or ended by hand.
+type BlocksVersion struct{ Changes, Rows int64 }
+
+// Version returns the version of the list.
+func (s Blocks) Version(ctx context.Context) (v BlocksVersion, err error) {
+	if v.Changes, err = numberSetting(ctx, s.db, settingBlocks); err == nil {
+		err = s.db.NewRaw("SELECT COUNT(*) FROM blocks WHERE removed_at IS NULL").Scan(ctx, &v.Rows)
+	}
+	return v, wrap("read the version of the block list", err)
 }
 
 // Blocks lists the blocks in force at the instant now, the oldest first.

@@ -18,9 +18,9 @@ func TestBlockChangesRaiseTheVersion(t *testing.T) {
 		ctx := kit.Context(t)
 		version := func() int64 {
 			t.Helper()
-			v, err := s.Blocks().BlocksVersion(ctx)
+			v, err := s.Blocks().Version(ctx)
 			must(t, err)
-			return v
+			return v.Changes
 		}
 		before := version()
 		eve, err := s.Blocks().AddBlock(

@@ -2,10 +2,10 @@ package main
 
 import (
 	"fmt"
-	"net/http"
 	"time"
 
 	"stampede/app/backoffice"
+	"stampede/app/server"
 	"stampede/app/shop"
 	"stampede/app/store"
 )
@@ -23,19 +23,24 @@ type (
 		Network string        `xor:"whom" placeholder:"CIDR" help:"Block this network. The shortest prefix is /8 for IPv4 and /16 for IPv6."`
 		Reason  string        `help:"Reason, for other operators. Shoppers do not see it."`
 		For     time.Duration `help:"Duration, for example 90s, 5m or 24h. Default: until the block is removed."`
-		operationFlags
+		JSON    bool          `name:"json" help:"Print JSON, for scripts."`
+		actorFlags
 	}
-	blockList   struct{ readFlags }
+	blockList struct {
+		JSON bool `name:"json" help:"Print JSON, for scripts."`
+	}
 	blockRemove struct {
-		ID int64 `arg:"" help:"Id from the list."`
-		operationFlags
+		ID   int64 `arg:"" help:"Id from the list."`
+		JSON bool  `name:"json" help:"Print JSON, for scripts."`
+		actorFlags
 	}
 )
 
 func (block) Help() string {
 	return "All nodes apply it within a second: they reject requests and socket handshakes of a blocked address or user " +
 		"with forbidden, and close open sockets with 4507. Existing reservations and orders stay. Behind a " +
-		"proxy, address blocks need STAMPEDE_TRUSTED_PROXIES to name the proxy.\n\nMany people share the address of an office or a mobile " +
+		"proxy, address blocks need STAMPEDE_TRUSTED_PROXIES to name the proxy.\n\nThe commands open the database " +
+		"directly, so they also help operators who have blocked themselves.\n\nMany people share the address of an office or a mobile " +
 		"carrier: prefer blocks of users, and set a duration.\n\nExamples:\n\n" +
 		"    stampede block add --user 7301444300000000007 --reason 'resells'\n" +
 		"    stampede block add --network 203.0.113.0/24 --for 1h --reason 'flood'\n" +
@@ -67,20 +72,23 @@ func (c *blockAdd) Run(e *env) error {
 	if err := backoffice.NormalizeBlock(&b); err != nil {
 		return fmt.Errorf("%w: %s", errUsage, shop.AsError(err).Message)
 	}
-	if c.For > 0 {
-		b.Until = shop.MillisOf(time.Now().Add(c.For))
-	}
-	return e.operate(c.operationFlags, func(api *client) error {
-		body := map[string]any{"kind": b.Kind, "value": b.Value, "reason": b.Reason, "until": b.Until}
-		var added store.Block
-		err := api.change(http.MethodPost, "/blocks", body, &added)
+	return e.withActor(c.actorFlags, func(t *server.Tools) error {
+		blocks, err := t.Blocks(e.ctx)
+		if err != nil {
+			return err
+		}
+		added, err := blocks.AddBlock(e.ctx, t.Actor, b, c.For)
 		return e.result(c.JSON, err, added, "blocked %s %s, number %d", added.Kind, added.Value, added.ID)
 	})
 }
 
 func (c blockList) Run(e *env) error {
-	return e.read(c.readFlags, func(api *client) error {
-		blocks, _, err := page[store.Block](api, collection{"/blocks", "blocks"}, nil)
+	return e.withTools(func(t *server.Tools) error {
+		service, err := t.Blocks(e.ctx)
+		if err != nil {
+			return err
+		}
+		blocks, err := service.ListBlocks(e.ctx)
 		return list(e, c.JSON, err, blocks, listing[store.Block]{
 			none: "no blocks", head: "id\tkind\twhom\tsince\tuntil\tby\treason",
 			columns: func(b store.Block) []any {
@@ -95,8 +103,12 @@ func (c blockList) Run(e *env) error {
 }
 
 func (c blockRemove) Run(e *env) error {
-	return e.operate(c.operationFlags, func(api *client) error {
-		err := api.change(http.MethodDelete, fmt.Sprintf("/blocks/%d", c.ID), nil, nil)
+	return e.withActor(c.actorFlags, func(t *server.Tools) error {
+		blocks, err := t.Blocks(e.ctx)
+		if err != nil {
+			return err
+		}
+		err = blocks.RemoveBlock(e.ctx, t.Actor, c.ID)
 		return e.result(c.JSON, err, []int64{c.ID}, "removed block %d", c.ID)
 	})
 }

@@ -31,12 +31,30 @@ func (e *env) withTools(action func(t *server.Tools) error) error {
 	return e.withToolsAs(journal.Actor{}, action)
 }
 
-// withToolsAs is like withTools, for changes by the actor.
-func (e *env) withToolsAs(actor journal.Actor, action func(t *server.Tools) error) (err error) {
+// withToolsAs is like withTools, for changes by the actor. Without the settings of a node it would work on a new embedded
+// shop, and its caller would believe that the change applies.
+func (e *env) withToolsAs(actor journal.Actor, action func(t *server.Tools) error) error {
 	config, err := e.config()
 	if err != nil {
 		return err
 	}
+	if !config.HasShop() {
+		return fmt.Errorf("%w: STAMPEDE_REDIS_URL and STAMPEDE_MYSQL_DSN are not set, and %s has no embedded shop: use the settings "+
+			"of a node (. /etc/stampede/shell), or STAMPEDE_DATA", errUsage, config.Data)
+	}
+	return e.openTools(config, actor, action)
+}
+
+// withNewShop is like withTools, also for a shop that does not exist yet.
+func (e *env) withNewShop(action func(t *server.Tools) error) error {
+	config, err := e.config()
+	if err != nil {
+		return err
+	}
+	return e.openTools(config, journal.Actor{}, action)
+}
+
+func (e *env) openTools(config server.Config, actor journal.Actor, action func(t *server.Tools) error) (err error) {
 	tools, err := server.OpenTools(e.ctx, config)
 	if err != nil {
 		return err
@@ -47,7 +65,7 @@ func (e *env) withToolsAs(actor journal.Actor, action func(t *server.Tools) erro
 }
 
 func (migrateUp) Run(e *env) error {
-	return e.withTools(func(t *server.Tools) error {
+	return e.withNewShop(func(t *server.Tools) error {
 		names, err := migrations.Up(e.ctx, t.Database())
 		return e.printNames("applied", "nothing to apply: the schema is up to date", names, err)
 	})
@@ -75,7 +93,7 @@ func (e *env) printNames(verb, nothing string, names []string, err error) error 
 }
 
 func (c migrateStatus) Run(e *env) error {
-	return e.withTools(func(t *server.Tools) error {
+	return e.withNewShop(func(t *server.Tools) error {
 		all, err := migrations.Status(e.ctx, t.Database())
 		return list(e, c.JSON, err, all, listing[migrations.State]{
 			columns: func(m migrations.State) []any {

@@ -39,7 +39,7 @@ func TestBlockTakesEffectOnAllNodes(t *testing.T) {
 					(route{addr: n.addr}).newVisitor(t, c.from).openWithHello(t, token(t, eve)))
 				otherConns = append(otherConns, (route{addr: n.addr}).newVisitor(t, "127.0.0.1").openWithHello(t, token(t, ada)))
 			}
-			out, code := nodes[0].withTest(t).run("block", "add", c.name, c.value, "--reason", "a test", "--json")
+			out, code := s.run("block", "add", c.name, c.value, "--reason", "a test", "--json")
 			var b store.Block
 			if err := json.Unmarshal([]byte(out), &b); err != nil || code != 0 {
 				t.Fatalf("block add exits %d, %v:\n%s", code, err, out)
@@ -68,7 +68,7 @@ func TestBlockTakesEffectOnAllNodes(t *testing.T) {
 					t.Errorf("the socket of another user failed: %v", err)
 				}
 			}
-			if out, code := nodes[0].withTest(t).run("block", "remove", strconv.FormatInt(b.ID, 10)); code != 0 {
+			if out, code := s.run("block", "remove", strconv.FormatInt(b.ID, 10)); code != 0 {
 				t.Fatalf("block remove exits %d:\n%s", code, out)
 			}
 			for _, n := range nodes {
