@@ -37,5 +37,5 @@ deploy/scripts/services.sh run "$bin/bench" -bin "$bin" "${flags[@]}"
 # Figures of single tests that are not in RESULTS.md: 10,000 equal deadlines (P5: units are back within one second), and
 # the cost of a tick in the page.
 deploy/scripts/services.sh run deploy/scripts/go-test.sh --log deadlines -run '^TestUnitsOfEqualDeadlinesReturnInTime$' ./app/test/e2e
-deploy/scripts/build.sh packages && deploy/scripts/build.sh page
+deploy/scripts/build.sh
 npm --prefix frontend run --silent cost
