@@ -31,8 +31,8 @@ func (e *env) withTools(action func(t *server.Tools) error) error {
 	return e.withToolsAs(journal.Actor{}, action)
 }
 
-// withToolsAs is like withTools, for changes by the actor. Without the settings of a node it would work on a new embedded
-// shop, and its caller would believe that the change applies.
+// withToolsAs is like withTools, for changes by the actor. Without the settings of a node it would work on a new
+// embedded shop, and its caller would believe that the change applies.
 func (e *env) withToolsAs(actor journal.Actor, action func(t *server.Tools) error) error {
 	config, err := e.config()
 	if err != nil {
