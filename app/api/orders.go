@@ -243,7 +243,7 @@ func (p *pollers) leave(user shop.ID, addr netip.Addr) {
 
 // decode parses exactly one JSON object, also after a byte order mark. Unknown fields are ignored.
 func decode(text []byte, target any) error {
-	d := json.NewDecoder(bytes.NewReader(bytes.TrimPrefix(text, []byte("\ufeff"))))
+	d := json.NewDecoder(bytes.NewReader(bytes.TrimPrefix(text, []byte(shop.ByteOrderMark))))
 	if err := d.Decode(target); err != nil {
 		var kind *json.UnmarshalTypeError
 		if errors.As(err, &kind) && kind.Field != "" {

@@ -19,7 +19,7 @@ import (
 const (
 	maxLines    = 10_000
 	maxProblems = 100 // that a report lists
-	bom         = "\ufeff"
+	bom         = shop.ByteOrderMark
 	// separators end a cell in spreadsheets that use ; as separator or ignore quotes.
 	separators = ";\t\r\n"
 	// formulaStarts lists the characters that start a formula. The apostrophe is guarded as well, so that unguardCell

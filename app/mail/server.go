@@ -4,10 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
+
+	"stampede/app/shop"
 )
 
 // Server has the address and the login of a mail server.
@@ -76,8 +77,7 @@ func ParseServer(address string) (Server, error) {
 
 // isLocal reports whether the server is on this machine.
 func (s *Server) isLocal() bool {
-	ip, err := netip.ParseAddr(s.Host)
-	return s.Host == "localhost" || err == nil && ip.IsLoopback()
+	return shop.IsLocalHost(s.Host)
 }
 
 // String returns the address without user and password.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"stampede/app/privacy"
+	"stampede/app/shop"
 )
 
 // Config holds all settings. Each field is one environment variable: the tag env is its name after the prefix, the tag
@@ -222,6 +223,5 @@ func checkLoopback(address string) string {
 // isLoopback reports whether only this machine reaches the host:port.
 func isLoopback(address string) bool {
 	host, _, _ := net.SplitHostPort(address)
-	ip, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && ip.IsLoopback()
+	return shop.IsLocalHost(host)
 }

@@ -7,6 +7,8 @@ import (
 	"os"
 	"regexp"
 	"strings"
+
+	"stampede/app/shop"
 )
 
 // maxSecret limits the size of a secret file, in bytes. A root store has a few hundred KB; /dev/zero is endless.
@@ -15,15 +17,12 @@ const maxSecret = 1 << 20
 // worldAccess is the set of mode bits with which every user of the machine can read or write a file.
 const worldAccess os.FileMode = 0o006
 
-// byteOrderMark is at the start of text files of some Windows editors.
-const byteOrderMark = "\ufeff"
-
 // pemBlock matches a PEM block without headers, also if its line breaks are blanks.
 var pemBlock = regexp.MustCompile(`(-----BEGIN [A-Z0-9 ]+-----)([A-Za-z0-9+/=\s]*)(-----END [A-Z0-9 ]+-----)`)
 
 // normalPEM restores the line breaks of keys and certificates that were written in one line, with blanks or with \n.
 func normalPEM(text string) string {
-	text = strings.NewReplacer(byteOrderMark, "", `\r\n`, "\n", `\n`, "\n", "\r\n", "\n").Replace(text)
+	text = strings.NewReplacer(shop.ByteOrderMark, "", `\r\n`, "\n", `\n`, "\n", "\r\n", "\n").Replace(text)
 	return strings.TrimSpace(pemBlock.ReplaceAllStringFunc(text, func(block string) string {
 		parts := pemBlock.FindStringSubmatch(block)
 		return parts[1] + "\n" + strings.Join(strings.Fields(parts[2]), "\n") + "\n" + parts[3]
@@ -71,7 +70,7 @@ func readSecret(path string) (value string, mode os.FileMode, err error) {
 	if err = errors.Join(statErr, err); err != nil {
 		return "", 0, fmt.Errorf("cannot be read: %w", err)
 	}
-	value = strings.TrimRight(strings.TrimPrefix(string(content), byteOrderMark), "\r\n")
+	value = strings.TrimRight(strings.TrimPrefix(string(content), shop.ByteOrderMark), "\r\n")
 	switch {
 	case len(content) > maxSecret:
 		return "", 0, fmt.Errorf("names %s, which is longer than 1 MiB: check the path", path)

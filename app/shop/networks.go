@@ -20,3 +20,9 @@ func Networks(addr netip.Addr) (narrow, wide netip.Prefix) {
 	narrow, _ = addr.Prefix(addr.BitLen())
 	return narrow, wide
 }
+
+// IsLocalHost reports whether a host in an address is this machine. Another name may be any machine.
+func IsLocalHost(host string) bool {
+	addr, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && addr.IsLoopback()
+}

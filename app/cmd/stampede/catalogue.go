@@ -85,20 +85,17 @@ func flagValue[T comparable](value T) *T {
 	return &value
 }
 
-// byteOrderMark is at the start of text files of some Windows editors.
-const byteOrderMark = "\ufeff"
-
 // file reads a text file, or standard input for "-".
 func (e *env) file(name string) ([]byte, error) {
 	if name == "-" {
 		content, err := io.ReadAll(e.in)
-		return bytes.TrimPrefix(content, []byte(byteOrderMark)), err
+		return bytes.TrimPrefix(content, []byte(shop.ByteOrderMark)), err
 	}
 	content, err := os.ReadFile(name)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errUsage, err)
 	}
-	return bytes.TrimPrefix(content, []byte(byteOrderMark)), nil
+	return bytes.TrimPrefix(content, []byte(shop.ByteOrderMark)), nil
 }
 
 // export writes a table of the server to a file, or to standard output for "-".

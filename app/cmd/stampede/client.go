@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
@@ -85,19 +84,13 @@ func (e *env) client(server string) (*client, error) {
 		strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
 		return nil, fmt.Errorf("%w: the server address is %q, want http://host:port or https://host", errUsage, server)
 	}
-	if u.Scheme == "http" && !isLoopback(u.Hostname()) {
+	if u.Scheme == "http" && !shop.IsLocalHost(u.Hostname()) {
 		return nil, fmt.Errorf("%w: %s would get passwords and tokens unencrypted: use https", errUsage, u.Host)
 	}
 	return &client{env: e, base: u.Scheme + "://" + u.Host, http: &http.Client{
 		Transport: &http.Transport{Proxy: http.ProxyFromEnvironment}, Timeout: clientTimeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}, nil
-}
-
-// isLoopback reports whether the host is this machine. Another name may be any machine.
-func isLoopback(host string) bool {
-	addr, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && addr.IsLoopback()
 }
 
 // variable returns the value of an environment variable; "" if it is not set.

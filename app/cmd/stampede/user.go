@@ -88,7 +88,7 @@ func passwordLine(in *bufio.Reader, missing string) (string, error) {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return "", fmt.Errorf("read the password: %w", err)
 	}
-	if line = strings.TrimRight(strings.TrimPrefix(line, byteOrderMark), "\r\n"); line == "" {
+	if line = strings.TrimRight(strings.TrimPrefix(line, shop.ByteOrderMark), "\r\n"); line == "" {
 		return "", fmt.Errorf("%w: %s", errUsage, missing)
 	}
 	return line, nil
